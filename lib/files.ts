@@ -1,0 +1,269 @@
+/**
+ * The only door to the file system (the ledger and git have doors of their own). Synchronous on purpose: a command reads a
+ * handful of files, and start-up counts. Failures that a user can do something about become DotbotError here, with the path.
+ */
+import * as fs from "node:fs";
+import { basename, dirname, join, parse } from "node:path";
+
+import { DotbotError } from "./error.ts";
+import { quote } from "./text.ts";
+
+/** Enough of a file's status to know it again: size in bytes, modification time in milliseconds (with a fraction). */
+export interface Stamp {
+  readonly size: number;
+  readonly mtimeMs: number;
+}
+
+/** Node's error code of a thrown value, or "". */
+export function errno(error: unknown): string {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+}
+
+const CANT_WRITE = new Set(["EACCES", "EPERM", "EROFS", "ENOSPC", "EDQUOT", "EIO", "EMFILE", "ENFILE"]);
+
+/** Rethrows a failed write as READ_ONLY with the path, the system's reason and a remedy; anything else as it is. */
+export function writeFailure(error: unknown, path: string): never {
+  const code = errno(error);
+  if (!CANT_WRITE.has(code)) throw error;
+  const reason =
+    code === "ENOSPC" || code === "EDQUOT"
+      ? "no space is left on the device"
+      : code === "EROFS"
+        ? "the file system is read-only"
+        : code === "EIO"
+          ? "the device reports an input/output error"
+          : code === "EMFILE" || code === "ENFILE"
+            ? "too many files are open"
+            : "permission is denied";
+  throw new DotbotError("READ_ONLY", `can't write ${quote(path, 300)}: ${reason}`, {
+    hint:
+      code === "ENOSPC" || code === "EDQUOT"
+        ? "free some space and run the command again; nothing was half-written"
+        : `make ${quote(dirname(path), 300)} writable; an agent's sandbox needs it among its writable roots (Codex: sandbox_workspace_write.writable_roots, Claude Code: sandbox.filesystem.allowWrite)`,
+    details: { path, errno: code },
+  });
+}
+
+/** The file's bytes, or null when there is none (or a directory stands in its place). */
+export function readBytes(path: string): Uint8Array | null {
+  try {
+    return fs.readFileSync(path);
+  } catch (error) {
+    const code = errno(error);
+    if (code === "ENOENT" || code === "ENOTDIR" || code === "EISDIR") return null;
+    throw error;
+  }
+}
+
+export function readText(path: string): string | null {
+  const bytes = readBytes(path);
+  return bytes === null ? null : new TextDecoder().decode(bytes);
+}
+
+/** Follows links. Null when there is nothing, or it isn't a regular file. */
+export function stampOf(path: string): Stamp | null {
+  const stat = statOrNull(path);
+  return stat?.isFile() ? { size: stat.size, mtimeMs: stat.mtimeMs } : null;
+}
+
+/** A directory's modification time in milliseconds, or null when there is no directory. */
+export function directoryTime(path: string): number | null {
+  const stat = statOrNull(path);
+  return stat?.isDirectory() ? stat.mtimeMs : null;
+}
+
+export function statOrNull(path: string): fs.Stats | null {
+  try {
+    return fs.statSync(path, { throwIfNoEntry: false }) ?? null;
+  } catch (error) {
+    const code = errno(error);
+    if (code === "ENOTDIR" || code === "ELOOP" || code === "ENAMETOOLONG" || code === "EACCES") return null;
+    throw error;
+  }
+}
+
+export function lstatOrNull(path: string): fs.Stats | null {
+  try {
+    return fs.lstatSync(path, { throwIfNoEntry: false }) ?? null;
+  } catch (error) {
+    if (errno(error) === "ENOTDIR") return null;
+    throw error;
+  }
+}
+
+export function exists(path: string): boolean {
+  return statOrNull(path) !== null;
+}
+
+export function isDirectory(path: string): boolean {
+  return statOrNull(path)?.isDirectory() ?? false;
+}
+
+/** Names in a directory, unsorted; null when there is none. */
+export function listNames(path: string): string[] | null {
+  try {
+    return fs.readdirSync(path);
+  } catch (error) {
+    const code = errno(error);
+    if (code === "ENOENT" || code === "ENOTDIR") return null;
+    throw error;
+  }
+}
+
+/** The physical path, or null when it doesn't exist. */
+export function realPath(path: string): string | null {
+  try {
+    return fs.realpathSync.native(path);
+  } catch {
+    return null;
+  }
+}
+
+export function makeDirectory(path: string): void {
+  try {
+    fs.mkdirSync(path, { recursive: true });
+  } catch (error) {
+    writeFailure(error, path);
+  }
+}
+
+/** Makes names in a directory durable. Not every file system can; one that can't has no stronger promise to give. */
+export function syncDirectory(path: string): void {
+  let fd: number;
+  try {
+    fd = fs.openSync(path, "r");
+  } catch {
+    return;
+  }
+  try {
+    fs.fsyncSync(fd);
+  } catch {
+    // EINVAL on network and FUSE file systems, EPERM on Windows.
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+/** Prefix of every temporary file of ours, so that leftovers of a kill can be told from anything else. */
+export const TEMP_PREFIX = ".dotbot-tmp-";
+
+export interface WriteOptions {
+  /** Modification time to give the file, in whole milliseconds. */
+  mtimeMs?: number;
+  mode?: number;
+  /** false: neither file nor folder is synced; for hints that may be lost. */
+  durable?: boolean;
+  /** Unique among concurrent writers of the same folder. */
+  tag?: string;
+}
+
+/** A new file with this content beside `path`, synced, not yet at its place. Returns its path. */
+export function writeTemp(path: string, content: string | Uint8Array, options: WriteOptions = {}): string {
+  const temp = join(dirname(path), `${TEMP_PREFIX}${options.tag ?? String(process.pid)}-${basename(path)}`);
+  try {
+    const fd = fs.openSync(temp, "w", options.mode ?? 0o666);
+    try {
+      const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+      for (let done = 0; done < bytes.length; ) done += fs.writeSync(fd, bytes, done);
+      if (options.mtimeMs !== undefined) fs.futimesSync(fd, options.mtimeMs / 1000, options.mtimeMs / 1000);
+      if (options.durable !== false) fs.fsyncSync(fd);
+    } finally {
+      fs.closeSync(fd);
+    }
+  } catch (error) {
+    removeFile(temp);
+    writeFailure(error, path);
+  }
+  return temp;
+}
+
+/** Replaces or creates `path` so that a reader sees the old content or the new, whole, whatever is killed when. */
+export function writeAtomic(path: string, content: string | Uint8Array, options: WriteOptions = {}): void {
+  const temp = writeTemp(path, content, options);
+  try {
+    fs.renameSync(temp, path);
+  } catch (error) {
+    removeFile(temp);
+    writeFailure(error, path);
+  }
+  if (options.durable !== false) syncDirectory(dirname(path));
+}
+
+/** Overwrites a file that only informs: not atomic, not synced, and no failure when it can't be written. */
+export function writeHint(path: string, content: string): void {
+  try {
+    fs.writeFileSync(path, content);
+  } catch (error) {
+    if (errno(error) === "") throw error;
+  }
+}
+
+export function rename(from: string, to: string): void {
+  try {
+    fs.renameSync(from, to);
+  } catch (error) {
+    writeFailure(error, to);
+  }
+}
+
+/** A second name for the same file. False where the file is gone or the file system has no hard links. */
+export function hardLink(from: string, to: string): boolean {
+  try {
+    fs.linkSync(from, to);
+    return true;
+  } catch (error) {
+    if (errno(error) === "EEXIST") {
+      removeFile(to);
+      return hardLink(from, to);
+    }
+    return false;
+  }
+}
+
+/** Removes a file; no error when it isn't there. */
+export function removeFile(path: string): void {
+  try {
+    fs.unlinkSync(path);
+  } catch (error) {
+    const code = errno(error);
+    if (code !== "ENOENT" && code !== "ENOTDIR") writeFailure(error, path);
+  }
+}
+
+export function removeEmptyDirectory(path: string): boolean {
+  try {
+    fs.rmdirSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The nearest existing ancestor (or the path itself): where a failed create can be explained. */
+export function existingAncestor(path: string): string {
+  let at = path;
+  while (!exists(at) && at !== parse(at).root) at = dirname(at);
+  return at;
+}
+
+export function readLink(path: string): string | null {
+  try {
+    return fs.readlinkSync(path);
+  } catch {
+    return null;
+  }
+}
+
+export function symlink(target: string, path: string): void {
+  try {
+    fs.symlinkSync(target, path, process.platform === "win32" ? "junction" : null);
+  } catch (error) {
+    writeFailure(error, path);
+  }
+}
+
+/** Whether anything below `root` matches the glob; never leaves `root`, doesn't follow links to folders. */
+export function globMatches(root: string, glob: string): boolean {
+  for (const _ of new Bun.Glob(glob).scanSync({ cwd: root, dot: true, onlyFiles: false, followSymlinks: false })) return true;
+  return false;
+}
