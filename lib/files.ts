@@ -164,7 +164,7 @@ export function writeTemp(path: string, content: string | Uint8Array, options: W
     const fd = fs.openSync(temp, "w", options.mode ?? 0o666);
     try {
       const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-      for (let done = 0; done < bytes.length; ) done += fs.writeSync(fd, bytes, done);
+      for (let done = 0; done < bytes.length;) done += fs.writeSync(fd, bytes, done);
       if (options.mtimeMs !== undefined) fs.futimesSync(fd, options.mtimeMs / 1000, options.mtimeMs / 1000);
       if (options.durable !== false) fs.fsyncSync(fd);
     } finally {
@@ -264,6 +264,7 @@ export function symlink(target: string, path: string): void {
 
 /** Whether anything below `root` matches the glob; never leaves `root`, doesn't follow links to folders. */
 export function globMatches(root: string, glob: string): boolean {
-  for (const _ of new Bun.Glob(glob).scanSync({ cwd: root, dot: true, onlyFiles: false, followSymlinks: false })) return true;
+  for (const _ of new Bun.Glob(glob).scanSync({ cwd: root, dot: true, onlyFiles: false, followSymlinks: false }))
+    return true;
   return false;
 }

@@ -21,7 +21,7 @@ export function printable(value: string): string {
 
 /** A value quoted for a message: control characters gone, cut at `max` code points. */
 export function quote(value: string, max = 80): string {
-  const points = [...value.replace(CONTROL, "\u00B7")];
+  const points = codePoints(value.replace(CONTROL, "\u00B7"));
   const shown = points.length > max ? points.slice(0, max - 1).join("") + "…" : points.join("");
   return `"${shown}"`;
 }
@@ -32,10 +32,20 @@ export function shellWord(value: string): string {
   return `'${value.replaceAll("'", `'\\''`)}'`;
 }
 
+/** The code points of a text: what a limit on its length counts. */
+export function codePoints(value: string): string[] {
+  return Array.from(value);
+}
+
+/** A value of unknown type as text: strings as they are, everything else as JSON. */
+export function asText(value: unknown): string {
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+}
+
 /** Cut at `max` code points, with an ellipsis as the last one. */
 export function truncate(value: string, max: number): string {
   if (value.length <= max) return value;
-  const points = [...value];
+  const points = codePoints(value);
   return points.length <= max ? value : points.slice(0, Math.max(0, max - 1)).join("") + "…";
 }
 
@@ -70,12 +80,9 @@ export function editDistance(a: string, b: string, limit = Infinity): number {
     const next = [i];
     for (let j = 1; j <= b.length; j++) {
       const same = a[i - 1] === b[j - 1];
-      let cost = Math.min(
-        (current[j] ?? 0) + 1,
-        (next[j - 1] ?? 0) + 1,
-        (current[j - 1] ?? 0) + (same ? 0 : 1),
-      );
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) cost = Math.min(cost, (previous[j - 2] ?? 0) + 1);
+      let cost = Math.min((current[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (current[j - 1] ?? 0) + (same ? 0 : 1));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        cost = Math.min(cost, (previous[j - 2] ?? 0) + 1);
       next.push(cost);
     }
     previous = current;
@@ -92,7 +99,16 @@ export interface Style {
 
 export const PLAIN: Style = { color: false, width: 80 };
 
-const SGR = { bold: "1", dim: "2", red: "31", green: "32", yellow: "33", blue: "34", magenta: "35", cyan: "36" } as const;
+const SGR = {
+  bold: "1",
+  dim: "2",
+  red: "31",
+  green: "32",
+  yellow: "33",
+  blue: "34",
+  magenta: "35",
+  cyan: "36",
+} as const;
 export type Paint = keyof typeof SGR;
 
 export function paint(style: Style, how: Paint, text: string): string {
@@ -111,13 +127,25 @@ export function padEnd(text: string, width: number): string {
 /** Rows in aligned columns, two spaces between them, nothing after the last one. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
-  for (const row of rows) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, displayWidth(cell));
+  for (const row of rows)
+    for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, displayWidth(cell));
   return rows
-    .map((row) => row.map((cell, i) => (i === row.length - 1 ? cell : padEnd(cell, widths[i] ?? 0))).join("  ").trimEnd() + "\n")
+    .map(
+      (row) =>
+        row
+          .map((cell, i) => (i === row.length - 1 ? cell : padEnd(cell, widths[i] ?? 0)))
+          .join("  ")
+          .trimEnd() + "\n",
+    )
     .join("");
 }
 
 /** The first line that isn't blank. */
 export function firstLine(text: string): string {
-  return text.split("\n").find((line) => line.trim() !== "")?.trim() ?? "";
+  return (
+    text
+      .split("\n")
+      .find((line) => line.trim() !== "")
+      ?.trim() ?? ""
+  );
 }

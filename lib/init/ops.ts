@@ -1,0 +1,3 @@
+import type { AnyOperation } from "../op.ts";
+
+export const INIT_OPERATIONS: readonly AnyOperation[] = [];

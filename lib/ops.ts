@@ -1,0 +1,67 @@
+/**
+ * The registry: every noun, and where its operations are. A noun's operations are loaded when the noun is used, so that
+ * `dotbot --version` reads none of them and `dotbot task …` only the queue's.
+ *
+ * To add a verb: one object in its noun's operations. To add a noun: one entry here.
+ */
+import type { AnyOperation, Example } from "./op.ts";
+
+export interface Noun {
+  /** One line for `dotbot help`, imperative or a list of what it holds, no full stop. */
+  readonly summary: string;
+  /** What `dotbot help` begins with: one line that works. */
+  readonly example: Example;
+  /** Other spellings: `worktree` for `wt`. */
+  readonly aliases?: readonly string[];
+  /** The operation that the bare noun runs: `"task list"`. Not needed where one is named like the noun itself. */
+  readonly bare?: string;
+  /** Set-up that is needed once: `dotbot help` names it without a line of its own. */
+  readonly minor?: boolean;
+  readonly load: () => Promise<readonly AnyOperation[]>;
+}
+
+export type Nouns = Readonly<Record<string, Noun>>;
+
+export const NOUNS: Nouns = {
+  task: {
+    summary: "The queue: add, pick, claim, move, ask, history",
+    example: { given: ["task add 'Add a login page'"], run: "task next", does: "what to work on" },
+    bare: "task list",
+    load: async () => (await import("./task/ops.ts")).TASK_OPERATIONS,
+  },
+  wt: {
+    summary: "A worktree per task, back as exactly one commit",
+    example: { given: ["task add 'Add a login page'"], run: "wt list", does: "where work goes on" },
+    aliases: ["worktree"],
+    bare: "wt list",
+    load: async () => (await import("./wt/ops.ts")).WT_OPERATIONS,
+  },
+  guard: {
+    summary: "git that knows which repository you meant",
+    example: { run: "guard identity", does: "who and where" },
+    load: async () => (await import("./guard/ops.ts")).GUARD_OPERATIONS,
+  },
+  doctor: {
+    summary: "Find what is wrong, and fix what is safe",
+    example: { run: "doctor", does: "check everything" },
+    load: async () => (await import("./doctor/ops.ts")).DOCTOR_OPERATIONS,
+  },
+  config: {
+    summary: "Settings: where they come from, and what they may be",
+    example: { run: "config show --origin", does: "every setting and its source" },
+    bare: "config show",
+    load: async () => (await import("./config/ops.ts")).CONFIG_OPERATIONS,
+  },
+  init: {
+    summary: "Make a queue in this repository",
+    example: { run: "init", does: "once per repository" },
+    minor: true,
+    load: async () => (await import("./init/ops.ts")).INIT_OPERATIONS,
+  },
+};
+
+/** Every operation, in registry order: for tools, the reference and tests. */
+export async function allOperations(nouns: Nouns = NOUNS): Promise<readonly AnyOperation[]> {
+  const loaded = await Promise.all(Object.values(nouns).map((noun) => noun.load()));
+  return loaded.flat();
+}

@@ -1,0 +1,3 @@
+import type { AnyOperation } from "../op.ts";
+
+export const WT_OPERATIONS: readonly AnyOperation[] = [];
