@@ -627,6 +627,41 @@ export class Ledger {
   }
 }
 
+/** A lock that is held; `release` frees it, and so does the death of its process. */
+export interface HeldLock {
+  release(): void;
+}
+
+/**
+ * Takes the lock of a file, or null when another process has it. It is an exclusive transaction on an empty database: the
+ * kernel knows the holder, so nothing is left behind by a kill, and no pid has to be trusted. Throws READ_ONLY.
+ */
+export function tryLock(path: string): HeldLock | null {
+  let db: Database;
+  try {
+    makeDirectory(dirname(path));
+    db = new Database(path, { readwrite: true, create: true });
+  } catch (error) {
+    if (UNWRITABLE.some((prefix) => sqliteCode(error).startsWith(prefix))) {
+      writeFailure(Object.assign(new Error("read-only"), { code: "EACCES" }), path);
+    }
+    throw error;
+  }
+  try {
+    db.run("PRAGMA busy_timeout = 0");
+    db.run("BEGIN EXCLUSIVE");
+  } catch (error) {
+    db.close(false);
+    const code = sqliteCode(error);
+    if (code.startsWith("SQLITE_BUSY")) return null;
+    if (UNWRITABLE.some((prefix) => code.startsWith(prefix))) {
+      writeFailure(Object.assign(new Error("read-only"), { code: "EACCES" }), path);
+    }
+    throw error;
+  }
+  return { release: () => db.close(false) };
+}
+
 /** Moves a damaged ledger out of the way, journal first, and says where it went. */
 export function setAside(commonDir: string, at: Date): string {
   const path = join(ledgerFolder(commonDir), "queue.db");

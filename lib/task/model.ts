@@ -201,7 +201,9 @@ const FOLD: Readonly<Record<string, string>> = {
 
 /** Lower-case ASCII words joined by dashes, at most `max` characters, never empty. */
 export function slugify(name: string, max = 50): string {
-  const folded = codePoints(name.normalize("NFKD")).map((c) => FOLD[c] ?? c).join("");
+  const folded = codePoints(name.normalize("NFKD"))
+    .map((c) => FOLD[c] ?? c)
+    .join("");
   const slug = folded
     .replace(/\p{M}+/gu, "")
     .toLowerCase()

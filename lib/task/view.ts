@@ -153,8 +153,11 @@ export interface Seen {
   readonly [folder: string]: { readonly mtimeMs: number; readonly at: number; readonly checked: boolean } | undefined;
 }
 
+/** In the ledger's folder. */
+export const SEEN_FILE = "seen.json";
+
 function seenFile(commonDir: string): string {
-  return join(ledgerFolder(commonDir), "seen.json");
+  return join(ledgerFolder(commonDir), SEEN_FILE);
 }
 
 export function readSeen(commonDir: string, root: string): Seen {

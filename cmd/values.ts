@@ -1,0 +1,96 @@
+/**
+ * From words to input values, by what the schema says a field is. Pure, but for the two ways in that are handed to it: stdin
+ * and files. A word that isn't what the field takes stays a word: validation says so better.
+ */
+import { DotbotError } from "../lib/error.ts";
+import { quote } from "../lib/text.ts";
+import type { Shape } from "../lib/schema.ts";
+import type { FlagInfo } from "./flags.ts";
+
+export interface Sources {
+  readonly readStdin: () => Promise<string>;
+  /** The file's text; null when there is none. */
+  readonly readFile: (path: string) => Promise<string | null>;
+}
+
+/** The value of a field from the words given for its flag, in the order typed; `words` is not empty. */
+export async function valueOf(flag: FlagInfo, words: readonly string[], sources: Sources): Promise<unknown> {
+  const { shape } = flag;
+  if (flag.boolean) return (words.at(-1) === "true") !== flag.inverted;
+  if (flag.json) {
+    const parsed = await Promise.all(words.map((word) => readJson(flag, word, sources)));
+    return shape.kind === "list" ? parsed.flat() : parsed.at(-1);
+  }
+  const texts = flag.stdin
+    ? await Promise.all(words.map(async (word) => (word === "-" ? await sources.readStdin() : word)))
+    : words;
+  const read = shape.kind === "list" ? listItems(texts) : undefined;
+  if (read !== undefined) return read.map((item) => (typeof item === "string" ? scalar(shape.item, item) : item));
+  return scalar(shape, texts.at(-1) ?? "");
+}
+
+/** One word as a number where the schema wants a number and the word is one, spelt in decimal. */
+export function scalar(shape: Shape | undefined, word: string): unknown {
+  if (shape?.kind !== "integer" && shape?.kind !== "number") return word;
+  return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(word) ? Number(word) : word;
+}
+
+/**
+ * The items of a list flag. One word: a JSON array, or split at its commas, but not at a comma before a space, which is prose.
+ * Several words (the flag was repeated): each is one item, commas and all.
+ */
+export function listItems(words: readonly string[]): readonly unknown[] {
+  const [only] = words;
+  if (only === undefined || words.length > 1) return words;
+  if (only.startsWith("[")) {
+    const parsed = parseJson(only);
+    if (Array.isArray(parsed?.value)) return parsed.value;
+  }
+  return only === "" ? [""] : only.split(/,(?!\s)/).filter((item) => item !== "");
+}
+
+async function readJson(flag: FlagInfo, word: string, sources: Sources): Promise<unknown> {
+  const inline = /^\s*[[{"]/.test(word);
+  const text = inline ? word : word === "-" ? await sources.readStdin() : await sources.readFile(word);
+  const from = inline ? "" : word === "-" ? " (stdin)" : ` (file ${quote(word)})`;
+  if (text === null) {
+    throw new DotbotError("NOT_FOUND", `--${flag.name}: there is no file ${quote(word)}`, {
+      hint: "the value is JSON itself, the path of a file that holds it, or - for stdin",
+    });
+  }
+  const parsed = parseJson(text) ?? (flag.shape.kind === "list" ? parseLines(text) : undefined);
+  if (parsed === undefined) {
+    throw new DotbotError("INVALID_INPUT", `--${flag.name}${from} isn't JSON: ${jsonFault(text)}`, {
+      hint: "the value is JSON itself, the path of a file that holds it, or - for stdin",
+    });
+  }
+  return parsed.value;
+}
+
+function parseJson(text: string): { readonly value: unknown } | undefined {
+  try {
+    const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ""));
+    return { value };
+  } catch {
+    return undefined;
+  }
+}
+
+/** One JSON value a line. */
+function parseLines(text: string): { readonly value: unknown } | undefined {
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const values = lines.map(parseJson);
+  return lines.length > 1 && values.every((it) => it !== undefined)
+    ? { value: values.map((it) => it.value) }
+    : undefined;
+}
+
+function jsonFault(text: string): string {
+  if (text.trim() === "") return "it is empty";
+  try {
+    JSON.parse(text);
+    return "unreadable";
+  } catch (error) {
+    return error instanceof Error ? error.message.replace(/^JSON Parse error: /, "") : String(error);
+  }
+}

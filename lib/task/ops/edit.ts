@@ -1,0 +1,209 @@
+/** Changing what a task says. Its status, its history and what transitions record aren't a matter of editing. */
+import * as v from "valibot";
+
+import { DotbotError } from "../../error.ts";
+import { equalJson, type JsonObject } from "../../json.ts";
+import { operation, type AnyOperation, type Call } from "../../op.ts";
+import { nearest, paint, quote } from "../../text.ts";
+import { HISTORY_IN_FILE, historyOf, stringList } from "../model.ts";
+import type { TaskRow } from "../ledger.ts";
+import { entryOf, provenance, provenanceFields, type Provenance } from "../provenance.ts";
+import type { Tx } from "../queue.ts";
+import { gathered } from "./add.ts";
+import {
+  dirField,
+  exampleFor,
+  field,
+  guardClaim,
+  holderFields,
+  holderFlags,
+  type HolderInput,
+  holderOf,
+  namedTask,
+  oneTask,
+  oneTaskOf,
+  provenanceFlags,
+  taskField,
+  withQueue,
+} from "./common.ts";
+import { DependencyDesk } from "./dependencies.ts";
+import { cleanFields, refuseName, taskCompletions, taskFields, taskFlags } from "./draft.ts";
+
+interface Patch {
+  /** Clean fields to set; dependencies are still the caller's words. */
+  readonly set: JsonObject;
+  readonly unset: readonly string[];
+  readonly addDependencies: readonly string[];
+  readonly removeDependencies: readonly string[];
+}
+
+const given = ["task add 'Add a login page'"] as const;
+
+export const edit = operation({
+  name: "task edit",
+  tool: "task_update",
+  summary: "Change what a task says",
+  details:
+    "A patch: fields that aren't given stay. Lists are replaced whole; add_dependencies and remove_dependencies change that one list by item. Status, history and what transitions record are refused, with the verb that changes them. Somebody else's claim is respected.",
+  examples: [
+    { given, run: "task edit 'Add a login page' --priority 10 --tag web", does: "set two fields" },
+    {
+      given: [...given, "task add 'Choose a framework'"],
+      run: "task edit 'Add a login page' --add-dependency 'Choose a framework'",
+      does: "let it wait for another",
+    },
+    {
+      given: ["task add 'Add a login page' --model large"],
+      run: "task edit 'Add a login page' --unset model",
+      does: "take a field away",
+    },
+  ],
+  effect: "write",
+  idempotent: true,
+  target: { rule: "queue" },
+  positional: [{ field: "task_id", optional: true }],
+  input: v.strictObject({
+    ...taskField,
+    ...taskFields,
+    add_dependencies: v.optional(v.pipe(v.array(v.string()), v.description("Tasks to add to its dependencies."))),
+    remove_dependencies: v.optional(
+      v.pipe(v.array(v.string()), v.description("Tasks to take out of its dependencies.")),
+    ),
+    fields: v.optional(v.pipe(v.looseObject({}), v.description("Further fields of your own to set."))),
+    unset: v.optional(v.pipe(v.array(v.string()), v.description("Fields to take away."))),
+    json_file: v.optional(
+      v.pipe(v.looseObject({}), v.description("Fields to set as JSON, from a file or - for stdin; flags win.")),
+    ),
+    ...provenanceFields,
+    ...holderFields,
+    ...dirField,
+  }),
+  flags: {
+    ...taskFlags,
+    ...provenanceFlags,
+    ...holderFlags,
+    add_dependencies: { name: "add-dependency", value: "task" },
+    remove_dependencies: { name: "remove-dependency", value: "task" },
+    fields: { json: true, value: "json|file" },
+    unset: { value: "field" },
+    json_file: { json: true, value: "file|-", cliOnly: true },
+  },
+  complete: { ...taskCompletions, task_id: "task", add_dependencies: "task", remove_dependencies: "task" },
+  output: v.object({
+    ...oneTask,
+    changed: v.pipe(v.boolean(), v.description("false: it said all that already.")),
+    changedFields: v.array(v.string()),
+  }),
+  async run(call, input) {
+    return await withQueue(call, async ({ queue, settings }) => {
+      const row = await namedTask(call, queue, input.task_id, "edit");
+      const example = exampleFor(call, "edit", row.id8, " --priority 10");
+      const set = cleanFields(call, settings, gathered(input), { example });
+      const patch: Patch = {
+        set,
+        unset: checkedUnset(queue.document(row), input.unset ?? [], set, example),
+        addDependencies: input.add_dependencies ?? [],
+        removeDependencies: input.remove_dependencies ?? [],
+      };
+      if (
+        Object.keys(set).length +
+          patch.unset.length +
+          patch.addDependencies.length +
+          patch.removeDependencies.length ===
+          0 &&
+        input.unset === undefined
+      ) {
+        throw new DotbotError("USAGE", "nothing to change is named", {
+          hint: "give a field and its new value",
+          example,
+        });
+      }
+      const who = await provenance(call, call.target.repo, input, false);
+      const { after, fields } = await queue.write(`task edit ${row.id8}`, (tx) =>
+        applyPatch(call, tx, tx.row(row.id), patch, who, input),
+      );
+      return { ...oneTaskOf(call, queue, after), changed: fields.length > 0, changedFields: fields };
+    });
+  },
+  text: ({ task, changed, changedFields }, style) =>
+    `${field(task, "id").slice(0, 8)}  ${field(task, "name")}: ${changed ? `changed ${changedFields.join(", ")}` : paint(style, "dim", "nothing to change")}\n`,
+  ids: (result) => [field(result.task, "id")],
+});
+
+function checkedUnset(doc: JsonObject, names: readonly string[], set: JsonObject, example: string): string[] {
+  for (const name of names) {
+    refuseName(name, quote(name), example);
+    if (name === "name")
+      throw new DotbotError("INVALID_INPUT", "a task can't be without a name", {
+        hint: "give it another one",
+        example,
+      });
+    if (name in set) throw new DotbotError("INVALID_INPUT", `${quote(name)} is both set and unset`, { example });
+    if (!(name in doc) && !(name in taskFields)) {
+      const near = nearest(name, Object.keys(doc));
+      throw new DotbotError("INVALID_INPUT", `the task has no field ${quote(name)}`, {
+        hint: near === undefined ? `its fields are ${Object.keys(doc).join(", ")}` : `did you mean ${quote(near)}?`,
+        example,
+      });
+    }
+  }
+  return names.filter((name) => name in doc);
+}
+
+/** Decides and stores, inside a transaction. Returns the names of the fields that changed. */
+function applyPatch(
+  call: Call,
+  tx: Tx,
+  row: TaskRow,
+  patch: Patch,
+  who: Provenance,
+  input: HolderInput & { steal?: string | undefined },
+): { after: TaskRow; fields: string[] } {
+  const theft = guardClaim(call, tx, row, holderOf(call, input), input.steal, "edit");
+  const doc = tx.document(row);
+  const desk = new DependencyDesk(call, tx.ledger);
+  const next: JsonObject = { ...doc, ...patch.set };
+  for (const name of patch.unset) next[name] = undefined;
+  const parent = patch.set["parent_task_id"];
+  if (typeof parent === "string" && parent !== "") next["parent_task_id"] = desk.one(parent, "parent_task_id");
+  const dependencies = patchedDependencies(desk, row, doc, patch);
+  if (dependencies !== null) next["dependencies"] = dependencies;
+  const fields = [...new Set([...Object.keys(doc), ...Object.keys(next)])].filter(
+    (name) => !equalJson(doc[name], next[name]),
+  );
+  if (fields.length === 0 && theft === null) return { after: row, fields };
+  if (fields.includes("dependencies") || fields.includes("name") || fields.includes("slug"))
+    desk.refuseCycle(row.id, next, row.status);
+  next["updated_at"] = who.at;
+  if (theft === null) return { after: tx.save(row, next, { at: who.at, by: who.by }), fields };
+  // An edit isn't a step of the task's life, taking it from somebody is.
+  const entry = entryOf(who, row.status, row.status, theft);
+  next["history"] = [...historyOf(doc), { ...entry }].slice(-HISTORY_IN_FILE);
+  return { after: tx.save(row, next, { at: who.at, by: who.by, entry }), fields };
+}
+
+/** The new list, or null when the patch leaves it alone. What was there already stays spelt as it is. */
+function patchedDependencies(desk: DependencyDesk, row: TaskRow, doc: JsonObject, patch: Patch): string[] | null {
+  const replaces = patch.set["dependencies"] !== undefined;
+  if (!replaces && patch.addDependencies.length + patch.removeDependencies.length === 0) return null;
+  const self = [row.name, row.id, ...(row.slug === null ? [] : [row.slug])];
+  const before = [...row.dependencies];
+  const idOf = (name: string): string => desk.known(name) ?? name;
+  const kept = new Map(before.map((name) => [idOf(name), name]));
+  const resolved = (names: readonly string[], shown: string): string[] =>
+    desk.all([...names], shown, self).map((id) => kept.get(id) ?? id);
+  const list = replaces ? resolved(stringList(patch.set["dependencies"]), "dependencies") : before;
+  const removed = new Set(patch.removeDependencies.map(idOf));
+  for (const name of patch.removeDependencies) {
+    if (!list.some((present) => idOf(present) === idOf(name))) {
+      throw new DotbotError("NOT_FOUND", `${quote(row.name)} doesn't depend on ${quote(name)}`, {
+        hint: list.length === 0 ? "it depends on nothing" : `it depends on ${list.join(", ")}`,
+        details: { dependencies: list },
+      });
+    }
+  }
+  const added = resolved(patch.addDependencies, "add_dependencies");
+  return [...new Set([...list, ...added])].filter((name) => !removed.has(idOf(name)));
+}
+
+export const EDIT_OPERATIONS: readonly AnyOperation[] = [edit];

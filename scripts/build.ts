@@ -1,0 +1,65 @@
+/**
+ * Compiles dotbot into one binary.
+ *
+ *   bun scripts/build.ts                        dist/dotbot, for this machine
+ *   bun scripts/build.ts --target linux-arm64   dist/linux-arm64/dotbot
+ *   bun scripts/build.ts --all                  every target, each in its folder
+ *
+ * SHA256SUMS in dist/ lists what one call built, in the form that `sha256sum -c` reads. Another machine's runtime comes
+ * from the package registry that npm is set up with.
+ */
+import { join } from "node:path";
+
+import { compile } from "./compile.ts";
+
+const root = join(import.meta.dir, "..");
+const dist = join(root, "dist");
+
+const TARGETS = [
+  "linux-x64",
+  "linux-arm64",
+  "linux-x64-musl",
+  "linux-arm64-musl",
+  "darwin-x64",
+  "darwin-arm64",
+  "windows-x64",
+] as const;
+type Target = (typeof TARGETS)[number];
+
+/** Builds for a target, or for this machine; returns the binary's path below dist/. */
+async function build(target: Target | null): Promise<string> {
+  const program = (target ?? process.platform).startsWith("win") ? "dotbot.exe" : "dotbot";
+  const name = join(target ?? "", program);
+  await compile({
+    entry: join("cmd", "dotbot.ts"),
+    outfile: join(dist, name),
+    ...(target === null ? {} : { target: `bun-${target}` }),
+  });
+  return name;
+}
+
+async function sha256(path: string): Promise<string> {
+  const hash = new Bun.CryptoHasher("sha256");
+  for await (const chunk of Bun.file(path).stream()) hash.update(chunk);
+  return hash.digest("hex");
+}
+
+function targets(args: readonly string[]): readonly (Target | null)[] {
+  if (args.length === 0) return [null];
+  if (args.length === 1 && args[0] === "--all") return TARGETS;
+  const wanted = args.map((arg) => arg.replace(/^--target=?/, "")).filter((arg) => arg !== "");
+  return wanted.map((name) => {
+    const target = TARGETS.find((candidate) => candidate === name);
+    if (target === undefined) throw new Error(`no target ${JSON.stringify(name)}; there are ${TARGETS.join(", ")}`);
+    return target;
+  });
+}
+
+const sums: string[] = [];
+// One after the other: each build holds its runtime, a hundred megabytes, in memory.
+for (const target of targets(process.argv.slice(2))) {
+  const name = await build(target);
+  sums.push(`${await sha256(join(dist, name))}  ${name}\n`);
+  console.log(join("dist", name));
+}
+await Bun.write(join(dist, "SHA256SUMS"), sums.join(""));
