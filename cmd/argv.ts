@@ -179,7 +179,7 @@ export function withValue(argv: readonly string[], { at, lead }: Value, text: st
   return commandLine(argv.with(at, lead + text));
 }
 
-function isFlagLike(text: string): boolean {
+export function isFlagLike(text: string): boolean {
   return text.startsWith("-") && text !== "-";
 }
 
@@ -189,7 +189,7 @@ function isFlagWord(text: string, flags: readonly FlagSyntax[]): boolean {
   return (text.startsWith("--") || text.length === 2) && readFlag(text, flags) !== undefined;
 }
 
-interface Read {
+export interface Read {
   readonly flag: FlagSyntax;
   /** undefined: in the next word. */
   readonly value: string | undefined;
@@ -197,7 +197,7 @@ interface Read {
 }
 
 /** Which flag a word is, by long name, `--no-` form or letter; undefined when it is none. */
-function readFlag(text: string, flags: readonly FlagSyntax[]): Read | undefined {
+export function readFlag(text: string, flags: readonly FlagSyntax[]): Read | undefined {
   if (text.startsWith("--")) {
     const equals = text.indexOf("=");
     const name = text.slice(2, equals < 0 ? undefined : equals);

@@ -7,7 +7,7 @@ import { cac } from "cac";
 import { parseDuration, DURATION_WORDS } from "../lib/duration.ts";
 import { DotbotError, errorText } from "../lib/error.ts";
 import { pathText, PLACEHOLDER, type Correction, type Wording } from "../lib/explain.ts";
-import { readText } from "../lib/files.ts";
+import { exists, readText, writeHint } from "../lib/files.ts";
 import { invoke, invokeEach, type Invocation, type Outcome, type ResolveTarget } from "../lib/invoke.ts";
 import type { AnyOperation } from "../lib/op.ts";
 import { fieldsOf } from "../lib/schema.ts";
@@ -23,7 +23,7 @@ import {
   usage,
   type FlagInfo,
 } from "./flags.ts";
-import { contextOf, DEFAULT_LOCK_WAIT_MS, type ContextOptions, type Host } from "./host.ts";
+import { contextOf, type ContextOptions, type Host } from "./host.ts";
 import { scalar, valueOf, type Sources } from "./values.ts";
 
 /** The values of a call, grouped. */
@@ -73,6 +73,7 @@ export async function runOperation(
     }
     const { result, status } = await invoke(invocation, input.fields);
     await flush();
+    leadShell(op, result, host);
     const ids = wantsIds ? op.ids?.(result) : undefined;
     if (options.json) await host.write("stdout", jsonLine(result));
     else if (ids !== undefined) await host.write("stdout", ids.map((id) => `${id}\n`).join(""));
@@ -81,6 +82,18 @@ export async function runOperation(
   } finally {
     await flush();
   }
+}
+
+/**
+ * Tells the function that shell-init defines where its shell should go: it has named a file for that. A shell whose folder
+ * went with a worktree is led to the main checkout.
+ */
+function leadShell(op: AnyOperation, result: object, { env, cwd }: Host): void {
+  const file = env["DOTBOT_CD_FILE"] ?? "";
+  if (file === "") return;
+  const gone = "stateRoot" in result && typeof result.stateRoot === "string" && !exists(cwd) ? result.stateRoot : null;
+  const folder = op.goTo?.(result) ?? gone;
+  if (folder !== null) writeHint(file, folder);
 }
 
 /** An answer, or an error, as programs read it. */
@@ -103,7 +116,9 @@ async function group(op: AnyOperation, flags: readonly FlagInfo[], { tokens, val
   const command = cli.command(`${op.name} [...words]`, op.summary);
   const byFlag = new Map<string, readonly Value[]>();
   let words: readonly Value[] = [];
-  const keys = flags.map(({ name, description }) => {
+  // Only those that were typed: each costs, and shield has refused what isn't a flag.
+  const typed = new Set(values.map((value) => value.flag));
+  const keys = flags.filter(({ name }) => typed.has(name)).map(({ name, description }) => {
     command.option(`--${name} <value>`, description);
     return { name, key: command.options.at(-1)?.name ?? name };
   });
@@ -137,7 +152,7 @@ function contextOptions(grouped: Grouped, argv: readonly string[]): ContextOptio
     yes: isOn(grouped, "yes"),
     quiet: isOn(grouped, "quiet"),
     color: color === undefined ? null : color === "true",
-    lockWaitMs: lockWaitMs ?? DEFAULT_LOCK_WAIT_MS,
+    lockWaitMs: lockWaitMs ?? null,
   };
 }
 
@@ -271,7 +286,7 @@ function wordingOf(
     // One word of several, or one item of a word's several.
     const word = words.length === 1 ? words[0] : words[index];
     if (word === undefined) return undefined;
-    const items = words.length === 1 && path.length > 1 ? word.text.split(",") : [word.text];
+    const items = words.length === 1 && path.length > 1 && flag?.whole !== true ? word.text.split(",") : [word.text];
     const mended = items.length === 1 ? String(value) : items.with(index, String(value)).join(",");
     return line.with(word.at, word.lead + mended);
   };

@@ -1,19 +1,22 @@
 /** The entry of the binary: the real host, the real registry, and the exit status. */
 import { version } from "../package.json" with { type: "json" };
+import type { ResolveTarget } from "../lib/invoke.ts";
 import { NOUNS } from "../lib/ops.ts";
 import { realHost } from "./host.ts";
 import { main } from "./main.ts";
+import { mcpSurface } from "./mcp.ts";
 import type { Surface } from "./route.ts";
+import { shellSurfaces } from "./surfaces.ts";
 
-const surfaces: Readonly<Record<string, Surface>> = {};
+// Loaded with the first operation: it brings the file system along, which `--version` has no use for.
+const resolve: ResolveTarget = async (...call) => await (await import("../lib/target.ts")).resolveTarget(...call);
 
-const status = await main(realHost(), {
-  version,
-  nouns: NOUNS,
-  surfaces,
-  // Loaded with the first operation: it brings the file system along, which `--version` has no use for.
-  resolve: async (...call) => await (await import("../lib/target.ts")).resolveTarget(...call),
-});
+const surfaces: Readonly<Record<string, Surface>> = {
+  mcp: mcpSurface({ version, nouns: NOUNS, resolve }),
+  ...shellSurfaces(() => ({ nouns: NOUNS, surfaces })),
+};
+
+const status = await main(realHost(), { version, nouns: NOUNS, surfaces, resolve });
 process.exitCode = status;
 // After a signal something may still hold the process (a read of stdin); all that was to be written has been.
 if (status > 128) process.exit();

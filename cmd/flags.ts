@@ -15,6 +15,8 @@ export interface FlagInfo extends FlagSyntax {
   readonly value?: string;
   readonly description: string;
   readonly required: boolean;
+  /** A list's values keep their commas. */
+  readonly whole: boolean;
   /** `-` or a file's path stands for JSON. */
   readonly json: boolean;
   /** `-` stands for all of stdin. */
@@ -39,6 +41,7 @@ function global(name: string, description: string, value?: string, short?: strin
     ...(value === undefined ? {} : { value }),
     description,
     required: false,
+    whole: false,
     json: false,
     stdin: false,
     inverted: false,
@@ -163,6 +166,7 @@ function flagOf(op: AnyOperation, field: Field, positional: boolean): FlagInfo {
     ...(boolean ? {} : { value: spelling.value === undefined ? valueWord(field, json) : bracketed(spelling.value) }),
     description: field.description,
     required: field.required && !positional,
+    whole: spelling.whole === true,
     json,
     stdin: spelling.stdin === true,
     inverted,

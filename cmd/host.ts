@@ -5,8 +5,6 @@
  * It is careful about start-up: the first touch of process.stdout or process.stderr, or loading node:tty, costs as much as
  * all the rest of a command, so a descriptor's kind is found with a stat and the terminal modules load only at a terminal.
  */
-import { hostname } from "node:os";
-
 import type { Caller, Ctx, Prompter } from "../lib/ctx.ts";
 import { DotbotError } from "../lib/error.ts";
 import { truncate, type Style } from "../lib/text.ts";
@@ -56,7 +54,8 @@ export interface ContextOptions {
   readonly quiet: boolean;
   /** null: as environment and terminal say. */
   readonly color: boolean | null;
-  readonly lockWaitMs: number;
+  /** null: as the repository's settings say. */
+  readonly lockWaitMs: number | null;
 }
 
 export const DEFAULT_LOCK_WAIT_MS = 10_000;
@@ -68,7 +67,8 @@ export function realHost(): Host {
     cwd: process.cwd(),
     pid: process.pid,
     get hostname() {
-      return hostname();
+      // Loading node:os costs a tenth of a short command, and only claims ask.
+      return process.getBuiltinModule("node:os").hostname();
     },
     executable: process.execPath,
     now: () => new Date(),
@@ -76,7 +76,7 @@ export function realHost(): Host {
     isTerminal,
     size: () => ({ columns: process.stdout.columns || process.stderr.columns || 80, rows: process.stdout.rows || 24 }),
     write,
-    readStdin: () => Bun.stdin.text(),
+    readStdin: async () => utf8(await Bun.stdin.bytes()),
     prompter: lazyPrompter,
     interruption,
   };
@@ -145,7 +145,8 @@ export async function contextOf(host: Host, options: ContextOptions, signal: Abo
     },
     prompt: stdin ? host.prompter(signal) : undefined,
     style,
-    lockWaitMs: options.lockWaitMs,
+    lockWaitMs: options.lockWaitMs ?? DEFAULT_LOCK_WAIT_MS,
+    lockWaitOpen: options.lockWaitMs === null,
     yes: options.yes,
     executable: host.executable,
   };
@@ -177,12 +178,27 @@ function isSet(value: string | undefined): boolean {
 async function isTerminal(stream: Stream): Promise<boolean> {
   const fd = { stdin: 0, stdout: 1, stderr: 2 }[stream];
   try {
-    if (process.platform !== "win32" && !(await Bun.file(fd).stat()).isCharacterDevice()) return false;
+    if (process.platform !== "win32") {
+      // Bun's own stat would start a thread for it; node:fs is loaded by whatever operation comes next.
+      const { fstatSync, statSync } = process.getBuiltinModule("node:fs");
+      const stat = fstatSync(fd);
+      // The null device is a character device as well, and in scripts by far the more frequent one.
+      if (!stat.isCharacterDevice() || stat.rdev === statSync("/dev/null").rdev) return false;
+    }
   } catch {
     return false; // closed
   }
   const { isatty } = await import("node:tty");
   return isatty(fd);
+}
+
+/** Text that was damaged on its way in would be stored for good: refused instead. */
+function utf8(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new DotbotError("INVALID_INPUT", "stdin isn't valid UTF-8", { hint: "pipe the text in as UTF-8" });
+  }
 }
 
 async function write(to: Exclude<Stream, "stdin">, text: string): Promise<void> {

@@ -19,6 +19,8 @@ export interface Surface {
   readonly examples: readonly Example[];
   /** Called by programs, not by people: help doesn't name it. */
   readonly hidden?: boolean;
+  /** Words and flags that Tab offers behind its name. */
+  readonly complete?: readonly string[];
   /** Gets the words after its name; returns the exit status. */
   readonly run: (args: readonly string[], host: Host) => Promise<number>;
 }
@@ -59,6 +61,10 @@ export async function route(argv: readonly string[], commands: Commands): Promis
   if (first.text === "help") return { to: "help", page: await pageFor(words.slice(1), argv, commands) };
   if (second?.text === "help") return { to: "help", page: await pageFor([first, ...words.slice(2)], argv, commands) };
 
+  const alone = words.length === 1 ? findNoun(first.text, commands.nouns)?.[1] : undefined;
+  const meant = alone?.bare === undefined ? undefined : await verbOf(alone, alone.bare);
+  if (meant !== undefined) return { to: "operation", operation: meant, taken: positions(words) };
+
   const { page, used } = await locate(words, argv, commands);
   switch (page.page) {
     case "operation":
@@ -86,19 +92,29 @@ async function pageFor(words: readonly Word[], argv: readonly string[], commands
   return page;
 }
 
-/** The longest beginning of the words that names something, and how many words that is. */
-async function locate(
-  words: readonly Word[],
-  argv: readonly string[],
-  commands: Commands,
-): Promise<{ readonly page: Page; readonly used: number }> {
+async function locate(words: readonly Word[], argv: readonly string[], commands: Commands): Promise<Located> {
+  const located = await findPage(words, commands);
+  if (located === undefined) throw await unknownCommand(words, 0, argv, commands);
+  return located;
+}
+
+export interface Located {
+  readonly page: Page;
+  /** How many of the words name it. */
+  readonly used: number;
+}
+
+/** The longest beginning of the words that names something; undefined when the first one names nothing. */
+export async function findPage(words: readonly Word[], commands: Commands): Promise<Located | undefined> {
   const [first] = words;
   if (first === undefined) return { page: { page: "dotbot" }, used: 0 };
   const surface = own(commands.surfaces, first.text);
   if (surface !== undefined) return { page: { page: "surface", name: first.text, surface }, used: 1 };
   const found = findNoun(first.text, commands.nouns);
-  if (found === undefined) throw await unknownCommand(words, 0, argv, commands);
+  if (found === undefined) return undefined;
   const [name, noun] = found;
+  const only = words[1] === undefined ? undefined : await verbOf(noun, `${name} ${words[1].text}`);
+  if (only !== undefined) return { page: { page: "operation", operation: only }, used: 2 };
   const operations = (await noun.load()).filter((op) => onSurface(op, "cli"));
   const byName = new Map<string, AnyOperation>();
   for (const op of operations) for (const spelling of [op.name, ...(op.aliases ?? [])]) byName.set(spelling, op);
@@ -113,6 +129,12 @@ async function locate(
   return canonical.length > 1 && under.length > 0
     ? { page: { page: "group", name: pair.trim(), noun, operations: under }, used: 2 }
     : { page: { page: "group", name, noun, operations }, used: 1 };
+}
+
+/** One operation, without loading the others; undefined where the noun loads them all anyway, or has no such verb. */
+async function verbOf(noun: Noun, name: string): Promise<AnyOperation | undefined> {
+  const operation = await own(noun.verbs ?? {}, name)?.();
+  return operation !== undefined && onSurface(operation, "cli") ? operation : undefined;
 }
 
 function findNoun(word: string, nouns: Nouns): readonly [string, Noun] | undefined {
@@ -169,7 +191,7 @@ function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }
 
-function visible(surfaces: Commands["surfaces"]): readonly string[] {
+export function visible(surfaces: Commands["surfaces"]): readonly string[] {
   return Object.keys(surfaces).filter((name) => surfaces[name]?.hidden !== true);
 }
 

@@ -3,6 +3,7 @@
  * and files. A word that isn't what the field takes stays a word: validation says so better.
  */
 import { DotbotError } from "../lib/error.ts";
+import { tryParseJson } from "../lib/json.ts";
 import { quote } from "../lib/text.ts";
 import type { Shape } from "../lib/schema.ts";
 import type { FlagInfo } from "./flags.ts";
@@ -24,7 +25,7 @@ export async function valueOf(flag: FlagInfo, words: readonly string[], sources:
   const texts = flag.stdin
     ? await Promise.all(words.map(async (word) => (word === "-" ? await sources.readStdin() : word)))
     : words;
-  const read = shape.kind === "list" ? listItems(texts) : undefined;
+  const read = shape.kind === "list" ? listItems(texts, flag.whole) : undefined;
   if (read !== undefined) return read.map((item) => (typeof item === "string" ? scalar(shape.item, item) : item));
   return scalar(shape, texts.at(-1) ?? "");
 }
@@ -36,17 +37,21 @@ export function scalar(shape: Shape | undefined, word: string): unknown {
 }
 
 /**
- * The items of a list flag. One word: a JSON array, or split at its commas, but not at a comma before a space, which is prose.
- * Several words (the flag was repeated): each is one item, commas and all.
+ * The items of a list flag. One word: a JSON array, or, unless it is to stay whole, split at its commas. Several words (the
+ * flag was repeated): each is one item, commas and all.
  */
-export function listItems(words: readonly string[]): readonly unknown[] {
+export function listItems(words: readonly string[], whole: boolean): readonly unknown[] {
   const [only] = words;
   if (only === undefined || words.length > 1) return words;
   if (only.startsWith("[")) {
     const parsed = parseJson(only);
     if (Array.isArray(parsed?.value)) return parsed.value;
   }
-  return only === "" ? [""] : only.split(/,(?!\s)/).filter((item) => item !== "");
+  if (whole || only === "") return [only];
+  return only
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
 }
 
 async function readJson(flag: FlagInfo, word: string, sources: Sources): Promise<unknown> {
@@ -87,10 +92,6 @@ function parseLines(text: string): { readonly value: unknown } | undefined {
 
 function jsonFault(text: string): string {
   if (text.trim() === "") return "it is empty";
-  try {
-    JSON.parse(text);
-    return "unreadable";
-  } catch (error) {
-    return error instanceof Error ? error.message.replace(/^JSON Parse error: /, "") : String(error);
-  }
+  const parsed = tryParseJson(text);
+  return parsed.ok ? "unreadable" : `${parsed.message}, line ${parsed.line}, column ${parsed.column}`;
 }

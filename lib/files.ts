@@ -55,6 +55,29 @@ export function readBytes(path: string): Uint8Array | null {
   }
 }
 
+/** What stands at a place in a checkout whose name may not be UTF-8; a link is its target, as git has it. */
+export type Content =
+  | { readonly is: "file" | "link"; readonly bytes: Uint8Array }
+  | { readonly is: "too-large"; readonly size: number }
+  | { readonly is: "vanished" | "unreadable" | "special" };
+
+/** Reads a file by its name's bytes, relative to a folder. Throws nothing that the file itself is the reason of. */
+export function readContent(folder: string, name: Uint8Array, maxBytes: number): Content {
+  const path = Buffer.concat([Buffer.from(`${folder}/`), name]);
+  try {
+    const stat = fs.lstatSync(path);
+    if (stat.isSymbolicLink()) return { is: "link", bytes: fs.readlinkSync(path, { encoding: "buffer" }) };
+    if (!stat.isFile()) return { is: "special" };
+    if (stat.size > maxBytes) return { is: "too-large", size: stat.size };
+    return { is: "file", bytes: fs.readFileSync(path) };
+  } catch (error) {
+    const code = errno(error);
+    if (code === "ENOENT" || code === "ENOTDIR" || code === "ELOOP") return { is: "vanished" };
+    if (code === "EACCES" || code === "EPERM" || code === "EIO" || code === "EISDIR") return { is: "unreadable" };
+    throw error;
+  }
+}
+
 export function readText(path: string): string | null {
   const bytes = readBytes(path);
   return bytes === null ? null : new TextDecoder().decode(bytes);
@@ -107,6 +130,19 @@ export function listNames(path: string): string[] | null {
     const code = errno(error);
     if (code === "ENOENT" || code === "ENOTDIR") return null;
     throw error;
+  }
+}
+
+/** What is in a directory, unsorted, with what the directory itself knows of each; empty when it can't be read. */
+export function listEntries(path: string): { readonly name: string; readonly mayBeFolder: boolean }[] {
+  try {
+    return fs.readdirSync(path, { withFileTypes: true }).map((entry) => ({
+      name: entry.name,
+      mayBeFolder: entry.isDirectory() || entry.isSymbolicLink(),
+    }));
+  } catch (error) {
+    if (errno(error) === "") throw error;
+    return [];
   }
 }
 
@@ -267,4 +303,109 @@ export function globMatches(root: string, glob: string): boolean {
   for (const _ of new Bun.Glob(glob).scanSync({ cwd: root, dot: true, onlyFiles: false, followSymlinks: false }))
     return true;
   return false;
+}
+
+/** Moves a folder or file to a name that is free. False where the two are on different file systems. */
+export function moveAside(from: string, to: string): boolean {
+  try {
+    fs.renameSync(from, to);
+    return true;
+  } catch (error) {
+    if (errno(error) === "EXDEV") return false;
+    writeFailure(error, to);
+  }
+}
+
+/** Copies a file or a whole folder, modes and links as they are; what is there already stays. */
+export function copyTree(from: string, to: string): void {
+  try {
+    fs.cpSync(from, to, { recursive: true, force: false, errorOnExist: false, verbatimSymlinks: true, preserveTimestamps: true });
+  } catch (error) {
+    writeFailure(error, to);
+  }
+}
+
+/** Removes a folder and all in it, following no link; no error when it isn't there. */
+export function removeTree(path: string): void {
+  try {
+    fs.rmSync(path, { recursive: true, force: true, maxRetries: 3 });
+  } catch (error) {
+    writeFailure(error, path);
+  }
+}
+
+/** Folders below `root`, and `root` itself, that hold an entry of this name; follows no link and stops at `limit`. */
+export function foldersWith(root: string, name: string, limit = 20): string[] {
+  const found: string[] = [];
+  const waiting = [root];
+  for (let at = waiting.pop(); at !== undefined && found.length < limit; at = waiting.pop()) {
+    let entries: fs.Dirent[];
+    try {
+      entries = fs.readdirSync(at, { withFileTypes: true });
+    } catch (error) {
+      if (["ENOENT", "ENOTDIR", "EACCES"].includes(errno(error))) continue;
+      throw error;
+    }
+    for (const entry of entries) {
+      if (entry.name === name) found.push(at);
+      else if (entry.isDirectory()) waiting.push(join(at, entry.name));
+    }
+  }
+  return found;
+}
+
+/** Waits for changes in folders without asking again and again. */
+export interface FolderWatch extends Disposable {
+  /**
+   * True at the next change, or at once when one came since the last call; false after `timeoutMs`. Rejects with the
+   * signal's reason.
+   */
+  next(signal: AbortSignal, timeoutMs: number): Promise<boolean>;
+}
+
+/**
+ * Watches the entries of folders, as far as the system can tell of changes: folders that don't exist are left out, and on
+ * file systems that tell nothing `next` ends with its time. `wanted` chooses entries by name.
+ */
+export function watchFolders(paths: readonly string[], wanted: (name: string) => boolean): FolderWatch {
+  let dirty = false;
+  let wake: (() => void) | undefined;
+  const changed = (_event: string, name: string | null): void => {
+    if (name !== null && !wanted(name)) return;
+    dirty = true;
+    wake?.();
+  };
+  const watchers = paths.flatMap((path) => {
+    try {
+      // Listened to, because an unheard error event (the folder was removed) would end the process.
+      return [fs.watch(path, { persistent: false }, changed).on("error", () => {})];
+    } catch {
+      return [];
+    }
+  });
+  return {
+    async next(signal, timeoutMs) {
+      signal.throwIfAborted();
+      if (!dirty) {
+        const { promise, resolve: wakeUp, reject } = Promise.withResolvers<void>();
+        const stop = (): void => reject(signal.reason);
+        const timer = setTimeout(wakeUp, timeoutMs);
+        wake = wakeUp;
+        signal.addEventListener("abort", stop, { once: true });
+        try {
+          await promise;
+        } finally {
+          clearTimeout(timer);
+          signal.removeEventListener("abort", stop);
+          wake = undefined;
+        }
+      }
+      const seen = dirty;
+      dirty = false;
+      return seen;
+    },
+    [Symbol.dispose]: () => {
+      for (const watcher of watchers) watcher.close();
+    },
+  };
 }

@@ -6,6 +6,7 @@ import type { Ctx } from "./ctx.ts";
 import { DotbotError, ERRORS, type ErrorFacts } from "./error.ts";
 import { pathText, validate, type Correction, type Path, type Wording } from "./explain.ts";
 import { answerStatus, toolName, type AnyOperation, type Call } from "./op.ts";
+import { milliseconds, tryLoadSettings } from "./settings.ts";
 import type { Target } from "./target.ts";
 
 /** Finds the one repository that a call may touch, by the operation's target rule; `input` has been validated. */
@@ -100,8 +101,20 @@ function callOf(ctx: Ctx, target: Target): Call {
   const call: Call = Object.create(Object.prototype, {
     ...Object.getOwnPropertyDescriptors(ctx),
     target: { value: target, enumerable: true },
+    ...(ctx.lockWaitOpen === true ? { lockWaitMs: { get: settled(() => lockWaitOf(ctx, target)), enumerable: true } } : {}),
   });
   return call;
+}
+
+/** What the settings of the target's repository say; an operation without one never asks. */
+function lockWaitOf(ctx: Ctx, { repo }: Target): number {
+  return milliseconds(tryLoadSettings(ctx, repo.stateRoot).settings.lock.wait);
+}
+
+/** Worked out when it is asked for first. */
+function settled<T>(work: () => T): () => T {
+  let known: { readonly value: T } | undefined;
+  return () => (known ??= { value: work() }).value;
 }
 
 function corrected(input: unknown, corrections: readonly Correction[]): unknown {

@@ -51,8 +51,10 @@ export type Completion =
 export interface Flag {
   readonly name?: string;
   readonly short?: string;
-  /** What stands for the value in help: `<text>`. */
+  /** What stands for the value in help, without brackets: `text` shows as `<text>`. */
   readonly value?: string;
+  /** Values of a list are never split at their commas: prose. Otherwise `a,b` is two. */
+  readonly whole?: boolean;
   /** Not offered on the command line (a positional, or a field that only agents need). */
   readonly hidden?: boolean;
   /** The string value may be `-` (stdin) or a file's path: the field gets the parsed JSON. */
@@ -126,6 +128,8 @@ export interface Operation<I extends InputSchema = InputSchema, O extends Output
   text(result: v.InferOutput<O>, style: Style): string;
   /** Ids alone, one a line, for `--ids`; present where the result is a list. */
   ids?(result: v.InferOutput<O>): readonly string[];
+  /** The folder to which the caller's shell should go now, where `shell-init` lets it; absolute. */
+  goTo?(result: v.InferOutput<O>): string | null;
   /** 1 where the answer is no (a finding, nothing to pick); otherwise 0. By default: 1 when `ok` is false. */
   status?(result: v.InferOutput<O>): 0 | 1;
 }

@@ -5,6 +5,7 @@
  * To add a verb: one object in its noun's operations. To add a noun: one entry here.
  */
 import type { AnyOperation, Example } from "./op.ts";
+import { TASK_VERBS } from "./task/ops.ts";
 
 export interface Noun {
   /** One line for `dotbot help`, imperative or a list of what it holds, no full stop. */
@@ -18,16 +19,28 @@ export interface Noun {
   /** Set-up that is needed once: `dotbot help` names it without a line of its own. */
   readonly minor?: boolean;
   readonly load: () => Promise<readonly AnyOperation[]>;
+  /**
+   * Where the operation of one verb is, by its whole name, for nouns with so many verbs that loading them all would be felt:
+   * running one loads nothing else. `load` is then all of these.
+   */
+  readonly verbs?: Verbs;
 }
 
+export type Verbs = Readonly<Record<string, () => Promise<AnyOperation>>>;
+
 export type Nouns = Readonly<Record<string, Noun>>;
+
+/** A noun whose verbs are loaded one by one. */
+function oneByOne(verbs: Verbs): Pick<Noun, "load" | "verbs"> {
+  return { verbs, load: async () => await Promise.all(Object.values(verbs).map((load) => load())) };
+}
 
 export const NOUNS: Nouns = {
   task: {
     summary: "The queue: add, pick, claim, move, ask, history",
     example: { given: ["task add 'Add a login page'"], run: "task next", does: "what to work on" },
     bare: "task list",
-    load: async () => (await import("./task/ops.ts")).TASK_OPERATIONS,
+    ...oneByOne(TASK_VERBS),
   },
   wt: {
     summary: "A worktree per task, back as exactly one commit",
@@ -55,7 +68,6 @@ export const NOUNS: Nouns = {
   init: {
     summary: "Make a queue in this repository",
     example: { run: "init", does: "once per repository" },
-    minor: true,
     load: async () => (await import("./init/ops.ts")).INIT_OPERATIONS,
   },
 };

@@ -2,7 +2,7 @@
  * Telling one process from another: a pid alone is recycled, and means nothing in another pid namespace or after a reboot.
  * Where the system shows no start time, life can't be proved and the answer is `unknown`.
  */
-import { readLink, readText } from "./files.ts";
+import { listNames, readLink, readText } from "./files.ts";
 
 export interface ProcessMark {
   readonly pid: number;
@@ -42,6 +42,36 @@ export function signalable(pid: number): boolean {
     return true;
   } catch (error) {
     return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}
+
+/**
+ * Processes of this machine whose program's name begins with `name` and that stand in one of these folders or below, or were
+ * started with this variable (`NAME=value`); null where the system doesn't show them.
+ */
+export function programsIn(
+  name: string,
+  where: { readonly folders: readonly string[] } | { readonly variable: string },
+): number[] | null {
+  const pids = listNames("/proc")?.filter((it) => /^\d+$/.test(it));
+  if (pids === undefined || pids.length === 0) return null;
+  return pids
+    .filter((pid) => {
+      if (readProcFile(pid, "comm")?.startsWith(name) !== true) return false;
+      // A zombie has ended; whoever started it just hasn't looked yet.
+      if (/^State:\s+Z/m.test(readProcFile(pid, "status") ?? "")) return false;
+      if ("variable" in where) return readProcFile(pid, "environ")?.split("\0").includes(where.variable) === true;
+      const cwd = readLink(`/proc/${pid}/cwd`);
+      return cwd === null || where.folders.some((folder) => cwd === folder || cwd.startsWith(`${folder}/`));
+    })
+    .map(Number);
+}
+
+function readProcFile(pid: string, file: string): string | null {
+  try {
+    return readText(`/proc/${pid}/${file}`);
+  } catch {
+    return null; // it ended meanwhile
   }
 }
 

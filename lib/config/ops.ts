@@ -4,7 +4,9 @@ import { dirname } from "node:path";
 import * as v from "valibot";
 
 import { DotbotError } from "../error.ts";
+import { isDirectory } from "../files.ts";
 import { echoFields, echoLine, echoOf } from "../git/echo.ts";
+import { resolveRepo } from "../git/repo.ts";
 import { operation, type AnyOperation, type Call } from "../op.ts";
 import {
   findingText,
@@ -22,10 +24,11 @@ import {
 } from "../settings.ts";
 import { faultOf } from "../settings/layers.ts";
 import { exampleOf, textFromValue, valueFromText } from "../settings/table.ts";
-import { isDirectory } from "../files.ts";
-import { paint, quote, shellWord, table, type Style } from "../text.ts";
+import { paint, quote, shellWord, table, truncate, type Style } from "../text.ts";
 import { changeSettingsFile } from "./file.ts";
 
+/** Longer values are cut in the table; `config get` prints them whole. */
+const VALUE_WIDTH = 60;
 const KEYS = [...settingsTable().keys()];
 
 const dirField = {
@@ -94,8 +97,8 @@ const show = operation({
   },
   text({ settings, faults, warnings }, style) {
     const rows = settings.map(({ key, value, origin, default: fallback }) => {
-      const text = JSON.stringify(value);
-      const plain = text === JSON.stringify(fallback) ? paint(style, "dim", text) : text;
+      const text = truncate(JSON.stringify(value), VALUE_WIDTH);
+      const plain = equal(value, fallback) ? paint(style, "dim", text) : text;
       return [key, plain, ...(origin === undefined ? [] : [paint(style, "dim", placeText(origin))])];
     });
     const wrong = faults.map((fault) => `${paint(style, "red", "wrong:")} ${findingText(fault)}\n`);
@@ -205,12 +208,19 @@ const schema = operation({
   output: v.looseObject({}),
   async run() {
     const { jsonSchema } = await import("../jsonschema.ts");
-    return { ...jsonSchema(SettingsSchema), title: "dotbot settings" };
+    const converted = jsonSchema(SettingsSchema);
+    // Editors find the schema by this key, which is in the file and no setting.
+    const properties = { $schema: { type: "string" }, ...Object(converted["properties"]) };
+    return { ...converted, title: "dotbot settings", properties };
   },
   text: (result) => `${JSON.stringify(result, null, 2)}\n`,
 });
 
 export const CONFIG_OPERATIONS: readonly AnyOperation[] = [show, get, set, unset, schema];
+
+function equal(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
 
 function load(call: Call): LoadedSettings {
   return tryLoadSettings(call, call.target.repo.stateRoot);
@@ -250,8 +260,9 @@ async function change(call: Call, setting: Setting, machine: boolean, value: unk
   }
   const wrote = changeSettingsFile(file, setting, value);
   const { value: holds, origin } = find(load(call), setting.key);
-  const echo = await echoOf(call, repo, `${setting.key} is ${value === undefined ? "unset" : "set"}`);
-  // The file is in the main checkout, whichever one the caller stands in.
+  // The file is in the main checkout, whichever one the caller stands in, so the answer is about that one.
+  const main = await resolveRepo(call, repo.stateRoot);
+  const echo = await echoOf(call, main, `${setting.key} is ${value === undefined ? "unset" : "set"}`);
   return { key: setting.key, file, changed: wrote, value: holds, origin, ...echo, repoPath: repo.stateRoot };
 }
 

@@ -27,7 +27,9 @@ CREATE TABLE task (
   lists TEXT,
   hash TEXT NOT NULL, size INTEGER NOT NULL, mtime REAL
 );
-CREATE INDEX task_place ON task (status, place);
+CREATE INDEX task_pool ON task (status, place, priority, created_at, id);
+CREATE INDEX task_list ON task (place, priority, created_at, id, status, effort, name);
+CREATE INDEX task_lists ON task (place) WHERE lists IS NOT NULL;
 CREATE INDEX task_name ON task (name);
 CREATE INDEX task_slug ON task (slug);
 CREATE INDEX task_file ON task (file);
@@ -64,6 +66,12 @@ export interface TaskRow extends Facts {
   readonly size: number;
   readonly mtimeMs: number | null;
 }
+
+/** A task as one line of a list. */
+export type TaskLine = Pick<TaskRow, "id" | "status" | "priority" | "effort" | "name">;
+
+/** Where a task's file belongs, and by what it is known again. */
+export type FileRow = Pick<TaskRow, "id" | "status" | "place" | "file" | "hash" | "size" | "mtimeMs">;
 
 /** How a version came to be. `older` and `conflict` were found in a file and never were the current one. */
 export type VersionKind = "write" | "adopted" | "imported" | "older" | "resolved" | "restored";
@@ -187,23 +195,26 @@ export class Ledger {
   private readonly db: Database;
   readonly path: string;
   readonly mode: LedgerMode;
+  private readonly waitMs: number;
+  private writes = false;
 
-  private constructor(db: Database, path: string, mode: LedgerMode) {
+  private constructor(db: Database, path: string, mode: LedgerMode, waitMs: number) {
     this.db = db;
     this.path = path;
     this.mode = mode;
+    this.waitMs = waitMs;
   }
 
   /**
    * Opens the ledger, making it when there is none. Without the right to write it is opened for reading; when it can't even
-   * be made, an empty one in memory serves this process alone (`mode` says so).
+   * be made, an empty one in memory serves this process alone (`mode` says so). Reads wait `waitMs` for a commit in progress.
    */
-  static open(commonDir: string): Ledger {
+  static open(commonDir: string, waitMs: number): Ledger {
     const path = join(ledgerFolder(commonDir), "queue.db");
     const present = exists(path);
     try {
       if (!present) makeDirectory(dirname(path));
-      const ledger = new Ledger(new Database(path, { readwrite: true, create: true }), path, "file");
+      const ledger = new Ledger(new Database(path, { readwrite: true, create: true }), path, "file", waitMs);
       ledger.prepare();
       return ledger;
     } catch (error) {
@@ -212,14 +223,14 @@ export class Ledger {
         UNWRITABLE.some((prefix) => sqliteCode(error).startsWith(prefix));
       if (!unwritable) throw error;
       if (!present) return Ledger.memory(path);
-      const ledger = new Ledger(new Database(path, { readonly: true }), path, "readonly");
-      ledger.db.run("PRAGMA busy_timeout = 5000");
+      const ledger = new Ledger(new Database(path, { readonly: true }), path, "readonly", waitMs);
+      ledger.patient();
       return ledger.version === 0 ? Ledger.memory(path) : ledger;
     }
   }
 
   private static memory(path: string): Ledger {
-    const ledger = new Ledger(new Database(":memory:"), path, "memory");
+    const ledger = new Ledger(new Database(":memory:"), path, "memory", 0);
     ledger.prepare();
     return ledger;
   }
@@ -227,7 +238,7 @@ export class Ledger {
   /** A private copy in memory, for a reader that found news but may not write them down. */
   toMemory(): Ledger {
     if (this.mode === "memory") return this;
-    const copy = new Ledger(Database.deserialize(this.db.serialize()), this.path, "memory");
+    const copy = new Ledger(Database.deserialize(this.db.serialize()), this.path, "memory", 0);
     this.close();
     return copy;
   }
@@ -236,9 +247,15 @@ export class Ledger {
     return (this.db.query("PRAGMA user_version").values()[0]?.[0] as number | undefined) ?? 0;
   }
 
+  /** Reads wait for a commit in progress as long as the caller would wait for a lock. */
+  private patient(): void {
+    this.db.run(`PRAGMA busy_timeout = ${Math.max(0, Math.floor(this.waitMs))}`);
+  }
+
   private prepare(): void {
-    this.db.run("PRAGMA busy_timeout = 5000");
-    if (this.version === 0) {
+    this.patient();
+    const version = this.version;
+    if (version === 0) {
       this.db.run("PRAGMA page_size = 8192");
       this.db.run("BEGIN IMMEDIATE");
       try {
@@ -252,15 +269,21 @@ export class Ledger {
         throw error;
       }
     }
-    if (this.version > SCHEMA_VERSION) {
+    if (version > SCHEMA_VERSION) {
       throw new DotbotError("LEDGER_DAMAGED", `the ledger ${quote(this.path, 300)} was written by a newer dotbot`, {
         hint: "update dotbot; the ledger was left as it is",
-        details: { path: this.path, version: this.version, supported: SCHEMA_VERSION },
+        details: { path: this.path, version, supported: SCHEMA_VERSION },
       });
     }
+    this.db.run("PRAGMA mmap_size = 268435456");
+  }
+
+  /** What only writers need to have set. */
+  private prepareToWrite(): void {
+    if (this.writes) return;
     this.db.run("PRAGMA journal_mode = TRUNCATE");
     this.db.run("PRAGMA synchronous = FULL");
-    this.db.run("PRAGMA mmap_size = 268435456");
+    this.writes = true;
   }
 
   close(): void {
@@ -281,7 +304,12 @@ export class Ledger {
   }
 
   private all(sql: string, ...values: SQLQueryBindings[]): unknown[][] {
-    return this.db.query(sql).values(...values);
+    try {
+      return this.db.query(sql).values(...values);
+    } catch (error) {
+      if (sqliteCode(error).startsWith("SQLITE_BUSY")) throw this.locked(this.waitMs);
+      throw error;
+    }
   }
 
   private one(sql: string, ...values: SQLQueryBindings[]): unknown[] | undefined {
@@ -291,6 +319,74 @@ export class Ledger {
   /** Tasks in pick order: priority, created_at, id. `where` is a SQL condition of ours, never of a caller's. */
   tasks(where = "place = 'view'", ...values: SQLQueryBindings[]): TaskRow[] {
     const rows = this.all(`SELECT ${COLUMNS} FROM task WHERE ${where} ORDER BY priority, created_at, id`, ...values);
+    return rows.map((row) => toRow(row as Row));
+  }
+
+  /** The same, of those that name other tasks, tags or conditions: mostly few. */
+  linked(where: string, values: readonly SQLQueryBindings[]): TaskRow[] {
+    const rows = this.all(
+      `SELECT ${COLUMNS} FROM task INDEXED BY task_lists WHERE lists IS NOT NULL AND ${where} ORDER BY priority, created_at, id`,
+      ...values,
+    );
+    return rows.map((row) => toRow(row as Row));
+  }
+
+  /** The same with what a line of a list shows and no more: read from one index, a tenth of the cost. */
+  lines(where: string, values: readonly SQLQueryBindings[], limit: number): TaskLine[] {
+    return this.objects<TaskLine>(
+      `SELECT id, status, priority, effort, name FROM task INDEXED BY task_list WHERE ${where} ORDER BY priority, created_at, id LIMIT ?`,
+      [...values, limit],
+    );
+  }
+
+  /** The same, and what it takes to compare the files of these tasks with the ledger. */
+  fileLines(where: string, values: readonly SQLQueryBindings[], limit: number): (TaskLine & FileRow)[] {
+    return this.objects<TaskLine & FileRow>(
+      `SELECT id, status, priority, effort, name, place, file, hash, size, mtime AS mtimeMs FROM task WHERE ${where} ORDER BY priority, created_at, id LIMIT ?`,
+      [...values, limit],
+    );
+  }
+
+  /** Rows as the database makes them, one member per column: for thousands of rows that are passed on as they are. */
+  private objects<T>(sql: string, values: readonly SQLQueryBindings[]): T[] {
+    return this.db.query<T, SQLQueryBindings[]>(sql).all(...values);
+  }
+
+  /** How many tasks there are of which this is true. */
+  count(where: string, values: readonly SQLQueryBindings[]): number {
+    return this.one(`SELECT count(*) FROM task WHERE ${where}`, ...values)?.[0] as number;
+  }
+
+  /** Tasks of one status in sight, in pick order, read as far as they are asked for. Inside a snapshot or a write only. */
+  *inPickOrder(status: Status): Generator<TaskRow> {
+    const from = "FROM task INDEXED BY task_pool WHERE status = ? AND place = 'view'";
+    const order = "ORDER BY priority, created_at, id LIMIT ?";
+    let last: TaskRow | undefined;
+    for (let size = 16; ; size = Math.min(size * 4, 1024)) {
+      const rows: unknown[][] =
+        last === undefined
+          ? this.all(`SELECT ${COLUMNS} ${from} ${order}`, status, size)
+          : this.all(
+              `SELECT ${COLUMNS} ${from} AND (priority, created_at, id) > (?,?,?) ${order}`,
+              status,
+              last.priority,
+              last.createdAt,
+              last.id,
+              size,
+            );
+      for (const row of rows) yield (last = toRow(row as Row));
+      if (rows.length < size) return;
+    }
+  }
+
+  /** Tasks not removed that answer to this text in one of the ways in which a dependency names a task. */
+  called(by: "id" | "file" | "slug" | "name", text: string): TaskRow[] {
+    const [column, ...texts] = by === "file" ? ["file", text, `${text}.json`] : [by, text];
+    const places = texts.map(() => "?").join(",");
+    const rows = this.all(
+      `SELECT ${COLUMNS} FROM task WHERE ${column} IN (${places}) AND place <> 'removed' ORDER BY priority, created_at, id`,
+      ...texts,
+    );
     return rows.map((row) => toRow(row as Row));
   }
 
@@ -457,13 +553,14 @@ export class Ledger {
   private begin(): boolean {
     this.db.run("PRAGMA busy_timeout = 0");
     try {
+      this.prepareToWrite();
       this.db.run("BEGIN IMMEDIATE");
       return true;
     } catch (error) {
       if (sqliteCode(error).startsWith("SQLITE_BUSY")) return false;
       this.translate(error);
     } finally {
-      this.db.run("PRAGMA busy_timeout = 5000");
+      this.patient();
     }
   }
 

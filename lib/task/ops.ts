@@ -1,5 +1,39 @@
-import type { AnyOperation } from "../op.ts";
-import { CLAIM_OPERATIONS } from "./ops/claims.ts";
-import { TRANSITION_OPERATIONS } from "./ops/transitions.ts";
+/** Every operation of the queue, in the order in which help and the tool list show them. */
+import type { Verbs } from "../ops.ts";
 
-export const TASK_OPERATIONS: readonly AnyOperation[] = [...TRANSITION_OPERATIONS, ...CLAIM_OPERATIONS];
+export const TASK_VERBS: Verbs = {
+  "task add": async () => (await import("./ops/add.ts")).add,
+  "task add-bulk": async () => (await import("./ops/add.ts")).addBulk,
+  "task list": async () => (await import("./ops/list.ts")).list,
+  "task show": async () => (await import("./ops/show.ts")).show,
+  "task context": async () => (await import("./ops/show.ts")).context,
+  "task edit": async () => (await import("./ops/edit.ts")).edit,
+  "task next": async () => (await import("./ops/claims.ts")).next,
+  "task claim": async () => (await import("./ops/claims.ts")).claim,
+  "task heartbeat": async () => (await import("./ops/claims.ts")).heartbeat,
+  "task release": async () => (await import("./ops/claims.ts")).release,
+  "task start": async () => (await import("./ops/transitions.ts")).start,
+  "task analysing": async () => (await import("./ops/transitions.ts")).analysing,
+  "task analysed": async () => (await import("./ops/transitions.ts")).analysed,
+  "task review": async () => (await import("./ops/transitions.ts")).review,
+  "task done": async () => (await import("./ops/transitions.ts")).done,
+  "task fail": async () => (await import("./ops/transitions.ts")).fail,
+  "task skip": async () => (await import("./ops/transitions.ts")).skip,
+  "task cancel": async () => (await import("./ops/transitions.ts")).cancel,
+  "task reset": async () => (await import("./ops/transitions.ts")).reset,
+  "task ask": async () => (await import("./ops/questions.ts")).ask,
+  "task answer": async () => (await import("./ops/questions.ts")).answer,
+  "task split": async () => (await import("./ops/questions.ts")).split,
+  "task stats": async () => (await import("./ops/stats.ts")).stats,
+  "task board": async () => (await import("./ops/board.ts")).board,
+  "task wait": async () => (await import("./ops/board.ts")).wait,
+  "task graph": async () => (await import("./ops/graph.ts")).graph,
+  "task history": async () => (await import("./ops/history.ts")).history,
+  "task restore": async () => (await import("./ops/history.ts")).restore,
+  "task remove": async () => (await import("./ops/remove.ts")).remove,
+  "task archive": async () => (await import("./ops/remove.ts")).archive,
+  "task resolve": async () => (await import("./ops/resolve.ts")).resolve,
+  "task save": async () => (await import("./ops/save.ts")).save,
+  "task load": async () => (await import("./ops/save.ts")).load,
+  "task import": async () => (await import("./ops/import.ts")).importTasks,
+};

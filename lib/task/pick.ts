@@ -14,8 +14,17 @@ export interface Reason {
   readonly waitingOn: readonly string[];
 }
 
+/** All tasks that a dependency's word means within the first class in which it means any; more than one: ambiguous. */
+export interface Finder {
+  find(word: string): readonly TaskRow[];
+}
+
+export interface ById {
+  get(id: string): TaskRow | undefined;
+}
+
 /** Dependencies name tasks exactly: full id, file name with or without `.json`, slug, exact name, in this order. */
-export class DependencyIndex {
+export class DependencyIndex implements Finder {
   private readonly maps: readonly ReadonlyMap<string, readonly TaskRow[]>[];
 
   constructor(rows: readonly TaskRow[]) {
@@ -39,7 +48,6 @@ export class DependencyIndex {
     ];
   }
 
-  /** All tasks that a name means within the first class in which it means any; more than one: ambiguous. */
   find(name: string): readonly TaskRow[] {
     for (const map of this.maps) {
       const found = map.get(name) ?? map.get(name.toLowerCase());
@@ -54,7 +62,7 @@ export type Satisfaction = "satisfied" | "waits" | "blocked";
 /** Whether what depends on this task may go on. `blocked`: it never will by itself. */
 export function satisfaction(
   row: TaskRow,
-  byId: ReadonlyMap<string, TaskRow>,
+  byId: ById,
   seen: ReadonlySet<string> = new Set(),
 ): Satisfaction {
   switch (row.status) {
@@ -86,8 +94,8 @@ export function satisfaction(
 /** What keeps a task from being picked because of its dependencies, or null. */
 export function dependencyReason(
   row: TaskRow,
-  index: DependencyIndex,
-  byId: ReadonlyMap<string, TaskRow>,
+  index: Finder,
+  byId: ById,
 ): Reason | null {
   const waiting: TaskRow[] = [];
   for (const name of row.dependencies) {
@@ -138,7 +146,7 @@ export function dependencyReason(
 }
 
 /** The tasks of a dependency cycle that begins and ends at this task, or null. Closed tasks break a cycle. */
-export function cycleThrough(start: TaskRow, index: DependencyIndex): TaskRow[] | null {
+export function cycleThrough(start: TaskRow, index: Finder): TaskRow[] | null {
   const path: TaskRow[] = [];
   const visited = new Set<string>();
   const walk = (row: TaskRow): boolean => {
@@ -174,21 +182,28 @@ export interface Picked {
   readonly reasons: readonly Reason[];
 }
 
+/** The tasks to take from, those that are preferred first, each status in pick order. Read only as far as needed. */
+export interface Pool {
+  readonly rows: Iterable<TaskRow>;
+  /** How many there are. */
+  readonly size: number;
+}
+
 /** `rows`: every task of the queue, in pick order. */
 export function pick(rows: readonly TaskRow[], everything: readonly TaskRow[], options: PickOptions): Picked {
   const pool = options.pool.flatMap((status) => rows.filter((row) => row.status === status));
+  const byId = new Map(everything.map((task) => [task.id, task]));
+  return pickFrom({ rows: pool, size: pool.length }, new DependencyIndex(everything), byId, options);
+}
+
+/** The same, from a pool that is read while it is looked through, with tasks that are looked up when one depends on them. */
+export function pickFrom(pool: Pool, index: Finder, byId: ById, options: Omit<PickOptions, "pool">): Picked {
   const reasons: Reason[] = [];
-  let index: DependencyIndex | undefined;
-  let byId: ReadonlyMap<string, TaskRow> | undefined;
-  for (const row of pool) {
-    if (row.dependencies.length > 0) {
-      index ??= new DependencyIndex(everything);
-      byId ??= new Map(everything.map((task) => [task.id, task]));
-      const reason = dependencyReason(row, index, byId);
-      if (reason !== null) {
-        reasons.push(reason);
-        continue;
-      }
+  for (const row of pool.rows) {
+    const reason = row.dependencies.length === 0 ? null : dependencyReason(row, index, byId);
+    if (reason !== null) {
+      reasons.push(reason);
+      continue;
     }
     const unmet = options.unmet(row);
     if (unmet !== null) {
@@ -206,7 +221,7 @@ export function pick(rows: readonly TaskRow[], everything: readonly TaskRow[], o
       reasons.push({ id: row.id, name: row.name, why: "claimed", detail: `claimed by ${holder}`, waitingOn: [] });
       continue;
     }
-    return { row, candidates: pool.length, reasons };
+    return { row, candidates: pool.size, reasons };
   }
-  return { row: null, candidates: pool.length, reasons };
+  return { row: null, candidates: pool.size, reasons };
 }

@@ -24,7 +24,7 @@ import {
   rankOf,
   type Taken,
 } from "./intake.ts";
-import { isDamage, Ledger, ledgerFolder, setAside, type TaskRow } from "./ledger.ts";
+import { type FileRow, isDamage, Ledger, ledgerFolder, setAside, type TaskRow } from "./ledger.ts";
 import { isObject, timestamp } from "./model.ts";
 import { Tx } from "./tx.ts";
 import {
@@ -61,7 +61,7 @@ export const CHECKED_FILES = 2000;
 
 export class Queue {
   private readonly intake: Intake;
-  private readonly restamp: { row: TaskRow; stamp: Stamp }[] = [];
+  private readonly restamp: { row: FileRow; stamp: Stamp }[] = [];
   private seen: Seen = {};
 
   private readonly ctx: Ctx;
@@ -110,7 +110,7 @@ export class Queue {
 
   private static openLedger(ctx: Ctx, repo: Repo): Ledger {
     try {
-      return Ledger.open(repo.stateCommonDir);
+      return Ledger.open(repo.stateCommonDir, ctx.lockWaitMs);
     } catch (error) {
       if (!isDamage(error)) throw error;
       return Queue.replaceDamaged(ctx, repo);
@@ -122,7 +122,7 @@ export class Queue {
     ctx.note(
       `the ledger was damaged: moved to ${aside} and rebuilt from the task files; claims and removed tasks are only in the old one`,
     );
-    return Ledger.open(repo.stateCommonDir);
+    return Ledger.open(repo.stateCommonDir, ctx.lockWaitMs);
   }
 
   close(): void {
@@ -180,7 +180,7 @@ export class Queue {
     }
     if (!changed || this.ledger.mode !== "file") return;
     this.seen = next;
-    writeSeen(this.repo.stateCommonDir, this.view.root, next, this.ctx.pid);
+    writeSeen(this.repo.stateCommonDir, this.view.root, next);
   }
 
   /** Lists folders and takes in what is there. True when all of it is as the ledger says. */
@@ -257,6 +257,11 @@ export class Queue {
    * whatever an answer shows or a pick depends on.
    */
   async current(rows: readonly TaskRow[], limit = CHECKED_FILES): Promise<readonly TaskRow[]> {
+    return (await this.check(rows, limit)) ? rows.map((row) => this.ledger.task(row.id) ?? row) : rows;
+  }
+
+  /** The same; true when there was an edit to take in, so that what was read before is out of date. */
+  async check(rows: readonly FileRow[], limit = CHECKED_FILES): Promise<boolean> {
     const news: Found[] = [];
     for (const row of rows.slice(0, limit)) {
       const folder = folderOf(row);
@@ -275,9 +280,8 @@ export class Queue {
       else if (isNews(meaning)) news.push(found);
       else this.intake.sort(found);
     }
-    if (news.length === 0) return rows;
-    await this.takeIn(news);
-    return rows.map((row) => this.ledger.task(row.id) ?? row);
+    if (news.length > 0) await this.takeIn(news);
+    return news.length > 0;
   }
 
   /** The same for every task and every folder: what `doctor` and `task save` rest on. */

@@ -4,7 +4,7 @@ import { DotbotError } from "../error.ts";
 import { canonicalHashText, editJson, formatJson, type JsonObject, parseJson } from "../json.ts";
 import { quote } from "../text.ts";
 import { hashOf, type Ledger, type Place, type TaskRow, type VersionKind } from "./ledger.ts";
-import { factsOf, fileName, type HistoryEntry, id8, type Status } from "./model.ts";
+import { factsOf, fileName, type HistoryEntry, id8, isClosed, type Status } from "./model.ts";
 import type { Queue } from "./queue.ts";
 import { folderOf } from "./view.ts";
 
@@ -56,7 +56,8 @@ export class Tx {
   save(row: TaskRow, doc: JsonObject, save: Save): TaskRow {
     const rev = row.rev + 1;
     const status = save.status ?? row.status;
-    const place = save.place ?? row.place;
+    // Work goes on in sight: an archived task that is opened again comes back.
+    const place = save.place ?? (row.place === "archive" && !isClosed(status) ? "view" : row.place);
     const text = editJson(this.ledger.document(row.id), { ...doc, revision: rev });
     this.put(row.id, row.file, text, {
       rev,
@@ -110,6 +111,12 @@ export class Tx {
     const row = this.ledger.task(id);
     if (row === undefined) throw new DotbotError("INTERNAL", `task ${quote(id)} was stored and isn't there`);
     return row;
+  }
+
+  /** The file at this place (from the tasks folder, with `/`) is this task's, and was settled: draw it anew, or take it away. */
+  redraw(row: TaskRow, place: string): void {
+    this.touch(row);
+    this.touched.get(row.id)?.add(place);
   }
 
   private touch(row: TaskRow): void {

@@ -16,10 +16,10 @@ import {
   rename,
   syncDirectory,
   TEMP_PREFIX,
-  writeAtomic,
+  writeHint,
   writeTemp,
 } from "../files.ts";
-import { canonicalHashText, decodeUtf8, parseJson } from "../json.ts";
+import { canonicalHashText, decodeUtf8 } from "../json.ts";
 import type { TaskRow } from "./ledger.ts";
 import { hashOf, ledgerFolder } from "./ledger.ts";
 import { STATUSES, type Status } from "./model.ts";
@@ -164,7 +164,7 @@ export function readSeen(commonDir: string, root: string): Seen {
   const text = readText(seenFile(commonDir));
   if (text === null) return {};
   try {
-    const value = parseJson(text) as { root?: unknown; folders?: unknown };
+    const value = JSON.parse(text) as { root?: unknown; folders?: unknown };
     return value.root === root && typeof value.folders === "object" && value.folders !== null
       ? (value.folders as Seen)
       : {};
@@ -173,10 +173,7 @@ export function readSeen(commonDir: string, root: string): Seen {
   }
 }
 
-export function writeSeen(commonDir: string, root: string, seen: Seen, pid: number): void {
-  try {
-    writeAtomic(seenFile(commonDir), JSON.stringify({ root, folders: seen }), { durable: false, tag: tag(pid) });
-  } catch {
-    // A hint: where it can't be written the next reader lists the folders again.
-  }
+export function writeSeen(commonDir: string, root: string, seen: Seen): void {
+  // Not atomic: one cut short doesn't parse, and each folder's entry is true by itself, whichever writer it is from.
+  writeHint(seenFile(commonDir), JSON.stringify({ root, folders: seen }));
 }

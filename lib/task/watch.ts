@@ -14,14 +14,14 @@ const UNTOLD_MS = 2000;
 const SETTLE_MS = 30;
 
 export class QueueWatch implements Disposable {
-  private readonly ctx: Pick<Ctx, "signal">;
+  private readonly ctx: Pick<Ctx, "signal" | "lockWaitMs">;
   private readonly ledger: Ledger;
   private readonly folders: FolderWatch;
   private version: number;
 
-  constructor(ctx: Pick<Ctx, "signal">, repo: Pick<Repo, "stateRoot" | "stateCommonDir">) {
+  constructor(ctx: Pick<Ctx, "signal" | "lockWaitMs">, repo: Pick<Repo, "stateRoot" | "stateCommonDir">) {
     this.ctx = ctx;
-    this.ledger = Ledger.open(repo.stateCommonDir);
+    this.ledger = Ledger.open(repo.stateCommonDir, ctx.lockWaitMs);
     this.version = this.ledger.dataVersion;
     const root = tasksFolder(repo.stateRoot);
     this.folders = watchFolders(

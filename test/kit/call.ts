@@ -2,18 +2,19 @@
  * Operations in process, as a surface calls them: validated, on a real repository, with a context in which nothing is left
  * to chance.
  *
- *     await using world = await makeWorld();
+ *     await using world = await inProcess();
  *     const { result } = await world.call(add, { name: "Add a login page" });
  */
 import { mkdirSync } from "node:fs";
 
 import type { Ctx } from "../../lib/ctx.ts";
-import { resolveRepo } from "../../lib/git/repo.ts";
+import { DotbotError, type ErrorFacts } from "../../lib/error.ts";
 import { invoke, type Answer } from "../../lib/invoke.ts";
 import type { AnyOperation } from "../../lib/op.ts";
+import { resolveTarget } from "../../lib/target.ts";
 import { gitEnv, makeRepo, tempDir, type TempDir } from "./git.ts";
 
-export interface World extends AsyncDisposable {
+export interface InProcess extends AsyncDisposable {
   readonly dir: TempDir;
   /** The main checkout; it has a `.bot` folder. */
   readonly repo: string;
@@ -29,7 +30,7 @@ export interface World extends AsyncDisposable {
 /** A result whose members a test looks at. */
 export type Loose = Record<string, unknown>;
 
-export async function makeWorld(files?: Readonly<Record<string, string>>): Promise<World> {
+export async function inProcess(files?: Readonly<Record<string, string>>): Promise<InProcess> {
   const dir = await tempDir();
   const repo = await makeRepo(dir.path("main"), files === undefined ? {} : { files });
   mkdirSync(`${repo}/.bot`, { recursive: true });
@@ -56,12 +57,12 @@ export async function makeWorld(files?: Readonly<Record<string, string>>): Promi
     executable: "/usr/bin/dotbot",
     ...changes,
   });
-  const call: World["call"] = async (op, input = {}, changes = {}) => {
+  const call: InProcess["call"] = async (op, input = {}, changes = {}) => {
     const answer = await invoke(
       {
         op,
         ctx: ctx(changes),
-        resolve: async (from, _, { dir: start }) => ({ repo: await resolveRepo(from, typeof start === "string" ? start : undefined) }),
+        resolve: resolveTarget,
         wording: { nameOf: (path) => path.join("."), correct: () => undefined },
       },
       input,
@@ -80,4 +81,15 @@ export async function makeWorld(files?: Readonly<Record<string, string>>): Promi
     },
     [Symbol.asyncDispose]: async () => await dir[Symbol.asyncDispose](),
   };
+}
+
+/** What an operation refuses with; fails when it doesn't. */
+export async function refusal(promise: Promise<unknown>): Promise<ErrorFacts> {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof DotbotError) return error.facts();
+    throw error;
+  }
+  throw new Error("expected a refusal");
 }

@@ -178,12 +178,25 @@ describe("words of a command line", () => {
       ["a,b", "c"],
       ["a,b", "c"],
     ],
-    [["Log in, log out"], ["Log in, log out"]],
+    [["a, b"], ["a", "b"]],
     [['["a,b",7]'], ["a,b", 7]],
     [["[WIP] fix"], ["[WIP] fix"]],
     [[""], [""]],
   ])("as a list: %j", (words, items) => {
-    expect(listItems(words)).toEqual(items);
+    expect(listItems(words, false)).toEqual(items);
+  });
+
+  test.each<[readonly string[], readonly unknown[]]>([
+    [["Log in,out"], ["Log in,out"]],
+    [["Log in, log out"], ["Log in, log out"]],
+    [
+      ["a,b", "c"],
+      ["a,b", "c"],
+    ],
+    [['["a,b"]'], ["a,b"]],
+    [[""], [""]],
+  ])("as a list whose items stay whole: %j", (words, items) => {
+    expect(listItems(words, true)).toEqual(items);
   });
 
   test.each([

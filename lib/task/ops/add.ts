@@ -3,10 +3,10 @@ import * as v from "valibot";
 
 import { DotbotError } from "../../error.ts";
 import { compactJson, type JsonObject } from "../../json.ts";
-import { operation, type AnyOperation, type Call } from "../../op.ts";
+import { operation, type Call } from "../../op.ts";
 import { count, paint, quote, type Style } from "../../text.ts";
 import { hashOf } from "../ledger.ts";
-import { DEFAULT_PRIORITY } from "../model.ts";
+import { DEFAULT_PRIORITY, id8 } from "../model.ts";
 import { provenance, provenanceFields, type Provenance } from "../provenance.ts";
 import type { Tx } from "../queue.ts";
 import { type Desk, dirField, field, oneTask, oneTaskOf, provenanceFlags, taskDocument, withQueue } from "./common.ts";
@@ -248,6 +248,7 @@ function addAll(
   );
   const ids: string[] = [];
   const failed: Failed[] = [];
+  const fresh = idsInOrder(tx, items.length);
   for (const [index, item] of items.entries()) {
     const where = `tasks[${index}]`;
     try {
@@ -259,7 +260,7 @@ function addAll(
         });
       }
       const clean = cleanFields(call, settings, item, { where, example: bulkExample(call) });
-      const row = createTask(call, tx, clean, who, { desk: dependencies, where });
+      const row = createTask(call, tx, clean, who, { desk: dependencies, where, id: fresh[index] });
       dependencies.position(row, index + 1);
       ids.push(row.id);
     } catch (error) {
@@ -271,9 +272,20 @@ function addAll(
   return { ids, failed };
 }
 
+/**
+ * Of tasks with one priority and one time the id decides which comes first: ids drawn at random, and dealt out in order, keep
+ * the order in which the caller named the tasks.
+ */
+function idsInOrder(tx: Tx, count: number): string[] {
+  const drawn = new Map<string, string>();
+  while (drawn.size < count) {
+    const id = tx.freshId();
+    drawn.set(id8(id), id);
+  }
+  return [...drawn.values()].sort();
+}
+
 function bulkExample(call: Pick<Call, "surface">): string {
   const tasks = [{ name: "Design" }, { name: "Build", dependencies: ["Design"] }];
   return call.surface === "cli" ? `dotbot task add-bulk '${JSON.stringify(tasks)}'` : JSON.stringify({ tasks });
 }
-
-export const ADD_OPERATIONS: readonly AnyOperation[] = [add, addBulk];

@@ -2,14 +2,13 @@
 import * as v from "valibot";
 
 import { DotbotError } from "../../error.ts";
-import { isMet } from "../condition.ts";
 import { parseDuration, duration, DURATION_WORDS } from "../../duration.ts";
-import { operation, type AnyOperation, type Call } from "../../op.ts";
+import { operation, type Call } from "../../op.ts";
 import { asText, count, paint, quote, type Style } from "../../text.ts";
-import { holderName, holds, type Claim, type Holder } from "../claim.ts";
+import { holds, type Claim, type Holder } from "../claim.ts";
 import type { TaskRow } from "../ledger.ts";
-import type { Status } from "../model.ts";
-import { pick, type Picked } from "../pick.ts";
+import { conditions, pickNext, type PickInput, settledPick } from "../next.ts";
+import type { Picked } from "../pick.ts";
 import { provenance, provenanceFields } from "../provenance.ts";
 import type { Queue, Tx } from "../queue.ts";
 import { notifyStatus } from "../notify.ts";
@@ -34,7 +33,7 @@ import {
   taskField,
   withQueue,
 } from "./common.ts";
-import { applyMove, type Moved, type MoveInput, type MovePlan } from "./move.ts";
+import { applyMove, claimLine, type Moved, type MoveInput, type MovePlan } from "./move.ts";
 
 // ── terms of a claim, as input ───────────────────────────────────────────────────────────────────────────────────────
 
@@ -75,62 +74,7 @@ const pickFields = {
   status: v.optional(v.pipe(pool, v.description("Take from this status only."))),
 };
 
-interface PickInput {
-  prefer?: "analysed" | "todo" | undefined;
-  status?: "analysed" | "todo" | undefined;
-}
-
-function poolOf(input: PickInput): readonly Status[] {
-  if (input.status !== undefined) return [input.status];
-  return input.prefer === "todo" ? ["todo", "analysed"] : ["analysed", "todo"];
-}
-
 // ── picking ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-/** Conditions are asked of the file system once per command. */
-function conditions(queue: Queue): (row: TaskRow) => string | null {
-  const known = new Map<string, boolean>();
-  return (row) => {
-    for (const condition of row.conditions) {
-      let met = known.get(condition);
-      if (met === undefined) {
-        met = isMet(queue.stateRoot, condition);
-        known.set(condition, met);
-      }
-      if (!met) return condition;
-    }
-    return null;
-  };
-}
-
-/** The next task for this caller, by the ledger as it stands in this transaction or snapshot. */
-function pickNext(
-  call: Call,
-  queue: Queue,
-  holder: Holder,
-  input: PickInput,
-  unmet: (row: TaskRow) => string | null,
-): Picked {
-  const rows = queue.ledger.tasks("place = 'view' AND status IN ('todo', 'analysed')");
-  const everything = rows.some((row) => row.dependencies.length > 0) ? queue.ledger.tasks("place <> 'removed'") : rows;
-  const claims = queue.ledger.claims();
-  const claimedBy = (row: TaskRow): string | null => {
-    const claim = standingClaim(call, claims.get(row.id));
-    return claim === null || holds(claim, holder) ? null : holderName(claim);
-  };
-  return pick(rows, everything, { pool: poolOf(input), claimedBy, unmet });
-}
-
-/** The same, after the file of what was picked, and those it waits on, have been compared with the ledger. */
-async function settledPick(call: Call, queue: Queue, holder: Holder, input: PickInput): Promise<Picked> {
-  const unmet = conditions(queue);
-  for (;;) {
-    const picked = queue.ledger.snapshot(() => pickNext(call, queue, holder, input, unmet));
-    if (picked.row === null) return picked;
-    const [now] = await queue.current([picked.row]);
-    if (now === undefined || now.rev === picked.row.rev) return picked;
-  }
-}
 
 const reasonShape = v.object({
   id: v.string(),
@@ -181,8 +125,7 @@ export function nextText(result: Next, style: Style): string {
     result.task["effort"],
     result.task["status"],
   ].filter((fact) => typeof fact === "string");
-  const claim =
-    result.claim?.token === undefined ? "" : `${paint(style, "dim", `  claimed; token ${result.claim.token}`)}\n`;
+  const claim = claimLine(result.claim, style);
   return `${id.slice(0, 8)}  ${asText(result.task["name"])}  ${paint(style, "dim", `(${facts.join(", ")})`)}\n${claim}`;
 }
 
@@ -391,7 +334,6 @@ export const release = operation({
     `${asText(result.task["id"]).slice(0, 8)}  ${asText(result.task["name"])}: ${result.changed ? "released" : "wasn't claimed"}\n`,
 });
 
-export const CLAIM_OPERATIONS: readonly AnyOperation[] = [next, claim, heartbeat, release];
 
 /** `start --next`: picks and starts in one transaction. When nothing can be picked the answer is that of `next`. */
 export async function nextForStart(

@@ -5,29 +5,24 @@ import type { Ctx } from "../../ctx.ts";
 import { DotbotError } from "../../error.ts";
 import type { JsonObject } from "../../json.ts";
 import type { Call } from "../../op.ts";
-import { lifeOf, markOf } from "../../process.ts";
+import { markOf } from "../../process.ts";
 import { loadSettings, type Settings } from "../../settings.ts";
+import { targetFields } from "../../target-fields.ts";
 import { paint, type Style } from "../../text.ts";
-import { type Claim, DEFAULT_TTL_MS, type Holder, holderName, holds, standing } from "../claim.ts";
+import { type Claim, DEFAULT_TTL_MS, type Holder, holderName, holds } from "../claim.ts";
 import type { TaskRow } from "../ledger.ts";
 import type { Status } from "../model.ts";
 import { findTask } from "../names.ts";
-import { sessionOf, UNKNOWN } from "../provenance.ts";
+import { UNKNOWN } from "../provenance.ts";
 import { Queue, type Tx } from "../queue.ts";
 import { currentTaskId } from "../here.ts";
+import { standingClaim } from "../holders.ts";
 
 // ── input fields ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export const dirField = {
-  dir: v.optional(
-    v.pipe(
-      v.string(),
-      v.description(
-        "Any folder of the repository that is meant, absolute. Its main checkout holds the queue, whichever checkout it lies in.",
-      ),
-    ),
-  ),
-};
+export const dirField = targetFields(
+  "Any folder of the repository that is meant, absolute. Its main checkout holds the queue, whichever checkout it lies in.",
+);
 
 export const taskField = {
   task_id: v.optional(
@@ -64,12 +59,7 @@ export const provenanceFlags = {
   by: { value: "name" },
 } as const;
 
-/** A required field that only over MCP must be given: the session, unless settings relax it. */
-export interface HolderInput {
-  owner?: string | undefined;
-  claim_token?: string | undefined;
-  session_id?: string | undefined;
-}
+export { holderOf, type HolderInput, standingClaim } from "../holders.ts";
 
 // ── output shapes ────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -129,13 +119,20 @@ export function oneTaskOf(call: Call, queue: Queue, row: TaskRow): OneTask {
 
 export interface Desk {
   readonly queue: Queue;
+  /** Read when first asked for: most reads need none. */
   readonly settings: Settings;
 }
 
 /** Opens the queue that the call's target means, and closes it whatever happens. */
 export async function withQueue<T>(call: Call, work: (desk: Desk) => Promise<T>): Promise<T> {
   using queue = await Queue.open(call, call.target.repo);
-  return await work({ queue, settings: loadSettings(call, queue.stateRoot) });
+  let settings: Settings | undefined;
+  return await work({
+    queue,
+    get settings() {
+      return (settings ??= loadSettings(call, queue.stateRoot));
+    },
+  });
 }
 
 /** The task that a call names, or, inside a task's worktree, that worktree's. Its file has been compared with the ledger. */
@@ -165,27 +162,9 @@ export function exampleFor(call: Pick<Call, "surface">, verb: string, task: stri
 
 // ── claims ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-export function holderOf(ctx: Ctx, input: HolderInput): Holder {
-  const token = input.claim_token ?? (ctx.surface === "cli" ? ctx.env["DOTBOT_CLAIM"] : undefined);
-  const owner = input.owner ?? (ctx.surface === "cli" ? ctx.env["DOTBOT_OWNER"] : undefined);
-  return {
-    owner: owner === undefined || owner.trim() === "" ? null : owner.trim(),
-    session: sessionOf(ctx, input.session_id),
-    token: token === undefined || token.trim() === "" ? null : token.trim(),
-  };
-}
-
 /** Whether anything tells this caller from another. */
 export function isIdentified(holder: Holder): boolean {
   return holder.owner !== null || holder.session !== UNKNOWN;
-}
-
-/** The claim on a task that stands now, or null. */
-export function standingClaim(ctx: Ctx, text: string | undefined): Claim | null {
-  if (text === undefined) return null;
-  const claim = JSON.parse(text) as Claim;
-  const life = claim.process === null || claim.host !== ctx.hostname ? "unknown" : lifeOf(claim.process);
-  return standing(claim, ctx.now(), life) === "held" ? claim : null;
 }
 
 /** A claim as answers show it. The token only to whom it was given just now. */

@@ -80,8 +80,8 @@ export const taskFields = {
 
 export const taskFlags: Readonly<Record<string, Flag>> = {
   dependencies: { name: "depends-on", value: "task" },
-  acceptance_criteria: { name: "criteria", value: "text" },
-  steps: { name: "step", value: "text" },
+  acceptance_criteria: { name: "criteria", value: "text", whole: true },
+  steps: { name: "step", value: "text", whole: true },
   tags: { name: "tag", value: "word" },
   applicable_standards: { value: "file" },
   applicable_agents: { value: "file" },
@@ -305,6 +305,8 @@ export function newDocument(call: Call, fields: JsonObject, { id, status, who, r
 }
 
 export interface NewTaskOptions {
+  /** A fresh one by default. */
+  readonly id?: string | undefined;
   readonly status?: Status;
   /** For history. */
   readonly reason?: string | undefined;
@@ -334,7 +336,7 @@ export function createTask(
     typeof parent === "string" && parent !== ""
       ? { parent_task_id: desk.one(parent, spelt(call, where, "parent_task_id")) }
       : {};
-  const id = tx.freshId();
+  const id = options.id ?? tx.freshId();
   const doc = newDocument(call, { ...fields, ...known, dependencies }, { id, status, who, reason });
   desk.refuseCycle(id, doc, status);
   const row = tx.create(doc, { at: who.at, by: who.by, status, entry: entryOf(who, null, status, reason) });

@@ -3,7 +3,7 @@ import * as v from "valibot";
 
 import { DotbotError } from "../../error.ts";
 import { equalJson, type JsonObject } from "../../json.ts";
-import { operation, type AnyOperation, type Call } from "../../op.ts";
+import { operation, type Call } from "../../op.ts";
 import { nearest, paint, quote } from "../../text.ts";
 import { HISTORY_IN_FILE, historyOf, stringList } from "../model.ts";
 import type { TaskRow } from "../ledger.ts";
@@ -166,7 +166,7 @@ function applyPatch(
   for (const name of patch.unset) next[name] = undefined;
   const parent = patch.set["parent_task_id"];
   if (typeof parent === "string" && parent !== "") next["parent_task_id"] = desk.one(parent, "parent_task_id");
-  const dependencies = patchedDependencies(desk, row, doc, patch);
+  const dependencies = patchedDependencies(desk, row, patch);
   if (dependencies !== null) next["dependencies"] = dependencies;
   const fields = [...new Set([...Object.keys(doc), ...Object.keys(next)])].filter(
     (name) => !equalJson(doc[name], next[name]),
@@ -183,7 +183,7 @@ function applyPatch(
 }
 
 /** The new list, or null when the patch leaves it alone. What was there already stays spelt as it is. */
-function patchedDependencies(desk: DependencyDesk, row: TaskRow, doc: JsonObject, patch: Patch): string[] | null {
+function patchedDependencies(desk: DependencyDesk, row: TaskRow, patch: Patch): string[] | null {
   const replaces = patch.set["dependencies"] !== undefined;
   if (!replaces && patch.addDependencies.length + patch.removeDependencies.length === 0) return null;
   const self = [row.name, row.id, ...(row.slug === null ? [] : [row.slug])];
@@ -205,5 +205,3 @@ function patchedDependencies(desk: DependencyDesk, row: TaskRow, doc: JsonObject
   const added = resolved(patch.addDependencies, "add_dependencies");
   return [...new Set([...list, ...added])].filter((name) => !removed.has(idOf(name)));
 }
-
-export const EDIT_OPERATIONS: readonly AnyOperation[] = [edit];

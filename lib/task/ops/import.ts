@@ -6,7 +6,7 @@ import * as v from "valibot";
 import { DotbotError } from "../../error.ts";
 import { isDirectory, listNames, readBytes, statOrNull } from "../../files.ts";
 import { decodeUtf8, type JsonObject } from "../../json.ts";
-import { operation, type AnyOperation, type Call } from "../../op.ts";
+import { operation, type Call } from "../../op.ts";
 import { count, quote, stripControl } from "../../text.ts";
 import { fromBacklog, isBacklog } from "../import/backlog.ts";
 import { fromBeads, isBeads } from "../import/beads.ts";
@@ -212,5 +212,3 @@ function store(call: Call, tx: Tx, task: ForeignTask, format: Format, who: Prove
   });
   return shown(task, id);
 }
-
-export const IMPORT_OPERATIONS: readonly AnyOperation[] = [importTasks];

@@ -216,12 +216,19 @@ export const VERB_TO: Readonly<Partial<Record<Status, string>>> = {
 export function moveText(result: Moved, style: Style): string {
   const name = typeof result.task["name"] === "string" ? result.task["name"] : "";
   const id = typeof result.task["id"] === "string" ? result.task["id"].slice(0, 8) : "";
-  const claim =
-    result.claim?.token === undefined ? "" : `${paint(style, "dim", `  claimed; token ${result.claim.token}`)}\n`;
+  const claim = claimLine(result.claim, style);
   if (!result.changed) return `${id}  ${name}: already ${paintStatus(style, result.newStatus)}\n${claim}`;
   if (result.oldStatus === result.newStatus)
     return `${id}  ${name}: ${paintStatus(style, result.newStatus)}, updated\n${claim}`;
   return `${id}  ${name}: ${result.oldStatus} → ${paintStatus(style, result.newStatus)}\n${claim}`;
+}
+
+/** How a fresh claim is told: the token only to whom nothing else proves as the holder. */
+export function claimLine(claim: v.InferOutput<typeof claimShape> | undefined, style: Style): string {
+  if (claim === undefined) return "";
+  const holder = claim.owner !== "" ? claim.owner : claim.session;
+  const proof = claim.token === undefined ? "" : `; to prove it: DOTBOT_CLAIM=${claim.token}`;
+  return `${paint(style, "dim", holder === "unknown" ? `  claimed${proof}` : `  claimed by ${holder}`)}\n`;
 }
 
 export function reasonLine(call: Call, value: string | undefined, field: string): string | undefined {

@@ -3,7 +3,7 @@ import * as v from "valibot";
 
 import { DotbotError } from "../../error.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
-import { operation, type AnyOperation, type Assemble, type Call } from "../../op.ts";
+import { operation, type Assemble, type Call } from "../../op.ts";
 import { paint, quote, type Style } from "../../text.ts";
 import { isObject, pendingQuestions, stringList, type Status } from "../model.ts";
 import type { TaskRow } from "../ledger.ts";
@@ -557,5 +557,3 @@ function makeChildren(
   }
   return made;
 }
-
-export const QUESTION_OPERATIONS: readonly AnyOperation[] = [ask, answer, split];

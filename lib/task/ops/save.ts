@@ -5,8 +5,8 @@ import { DotbotError } from "../../error.ts";
 import { commitPaths } from "../../git/commit.ts";
 import { echoFields, echoLine, echoOf } from "../../git/echo.ts";
 import { remoteNames } from "../../git/remote.ts";
-import { requireTree, type Repo } from "../../git/repo.ts";
-import { operation, type AnyOperation, type Call } from "../../op.ts";
+import { readHead, requireTree, resolveRepo, type Repo } from "../../git/repo.ts";
+import { operation, type Call } from "../../op.ts";
 import type { Settings } from "../../settings.ts";
 import { count, quote } from "../../text.ts";
 import { oneLine } from "../provenance.ts";
@@ -94,18 +94,15 @@ async function saveOnBranch(call: Call, repo: Repo, message: string, queue: Queu
 
 async function saveTracked(call: Call, repo: Repo, message: string, queue: Queue) {
   await queue.repair();
-  requireTree({ ...repo, workRoot: repo.stateRoot, fault: null });
-  const committed = await commitPaths(call, {
-    cwd: repo.stateRoot,
-    paths: [".bot/workspace/tasks"],
-    message,
-    allowNothing: true,
-  });
+  // The main checkout as a repository of its own: the call may have come from a worktree.
+  const main = await resolveRepo(call, repo.stateRoot);
+  const tree = { workRoot: requireTree(main), gitDir: main.gitDir };
+  const committed = await commitPaths(call, tree, { paths: [".bot/workspace/tasks"], message });
   return {
-    commit: committed.sha,
-    changed: committed.sha !== null,
+    commit: committed?.sha ?? null,
+    changed: committed !== null,
     files: queue.ledger.tasks("place <> 'removed'").length,
-    onBranch: committed.branch,
+    onBranch: (await readHead(call, main)).branch,
   };
 }
 
@@ -216,5 +213,3 @@ async function snapshotMeant(
   }
   return { source: `${remote}/${branch}`, commit };
 }
-
-export const SAVE_OPERATIONS: readonly AnyOperation[] = [save, load];

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { DotbotError } from "../../error.ts";
 import { isDirectory, stampOf } from "../../files.ts";
 import { compactJson, isJsonObject, type JsonObject, type JsonValue } from "../../json.ts";
-import { operation, type AnyOperation, type Call } from "../../op.ts";
+import { operation, type Call } from "../../op.ts";
 import { nearest, paint, quote, table, type Style } from "../../text.ts";
 import { WORKTREE_RECORDS } from "../here.ts";
 import type { TaskRow } from "../ledger.ts";
@@ -269,5 +269,3 @@ function contextText(result: Context, style: Style): string {
     section(style, "Work in", [result.workingDir].filter((path) => path !== null)),
   ].join("");
 }
-
-export const SHOW_OPERATIONS: readonly AnyOperation[] = [show, context];

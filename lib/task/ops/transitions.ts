@@ -3,7 +3,7 @@ import * as v from "valibot";
 
 import { DotbotError } from "../../error.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
-import { operation, type AnyOperation } from "../../op.ts";
+import { operation } from "../../op.ts";
 import { asText } from "../../text.ts";
 import { isObject, SKIP_REASONS } from "../model.ts";
 import { claimShape, withQueue } from "./common.ts";
@@ -296,15 +296,3 @@ function withResult(
   }
   return next;
 }
-
-export const TRANSITION_OPERATIONS: readonly AnyOperation[] = [
-  start,
-  analysing,
-  analysed,
-  review,
-  done,
-  fail,
-  skip,
-  cancel,
-  reset,
-];

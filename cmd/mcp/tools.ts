@@ -1,0 +1,120 @@
+/**
+ * Operations as tools: which are offered, under which name, with which schema. Pure.
+ *
+ * Invariant: a tool's input schema is one valibot schema; what is advertised is its JSON form and what is validated is itself,
+ * so they can't differ. It is the operation's own without the command line's fields, and with the session required where
+ * the project wants it.
+ */
+import * as v from "valibot";
+
+import { jsonSchema, type JsonSchema } from "../../lib/jsonschema.ts";
+import { onSurface, toolName, type AnyOperation, type InputSchema } from "../../lib/op.ts";
+import { commonFields, leanInput, leanOutput } from "./schema.ts";
+
+export const TOOLSETS = ["task", "wt", "guard", "doctor", "all"] as const;
+export type Toolset = (typeof TOOLSETS)[number];
+
+/** What flags and settings say about the tools. */
+export interface Offer {
+  readonly toolsets: readonly Toolset[];
+  readonly readOnly: boolean;
+  readonly requireSession: boolean;
+}
+
+export interface Tool {
+  readonly op: AnyOperation;
+  readonly input: InputSchema;
+  readonly definition: Definition;
+}
+
+/** As `tools/list` shows it. */
+export type Definition = {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly inputSchema: JsonSchema & { readonly type: "object" };
+  readonly outputSchema: JsonSchema & { readonly type: "object" };
+  readonly annotations: {
+    readonly readOnlyHint: boolean;
+    readonly destructiveHint: boolean;
+    readonly idempotentHint: boolean;
+    readonly openWorldHint: boolean;
+  };
+};
+
+/** Operations that have a tool at all, in registry order. */
+export function toolOperations(operations: readonly AnyOperation[]): readonly AnyOperation[] {
+  return operations.filter((op) => onSurface(op, "mcp") && TOOLSETS.some((set) => set === nounOf(op)));
+}
+
+export function isOffered(op: AnyOperation, { toolsets, readOnly }: Offer): boolean {
+  if (readOnly && op.effect !== "read") return false;
+  if (toolsets.includes("all")) return true;
+  return op.toolset !== "all" && toolsets.some((set) => set === nounOf(op));
+}
+
+/** Every tool by its name, offered or not; a definition is made when it is first asked for. */
+export function catalogue(operations: readonly AnyOperation[], requireSession: boolean): ReadonlyMap<string, Tool> {
+  const own = toolOperations(operations);
+  let common: ReadonlySet<string> | undefined;
+  return new Map(
+    own.map((op) => {
+      const input = inputOf(op, requireSession);
+      let definition: Definition | undefined;
+      const tool: Tool = {
+        op,
+        input,
+        get definition() {
+          return (definition ??= definitionOf(op, input, (common ??= commonFields(own))));
+        },
+      };
+      return [toolName(op), tool] as const;
+    }),
+  );
+}
+
+function nounOf(op: AnyOperation): string {
+  return op.name.split(" ")[0] ?? "";
+}
+
+/** Takes a session and would record it, but no move depends on one. */
+const SESSION_OPTIONAL = new Set(["task claim", "task edit"]);
+
+/** Whether the operation writes history, which has to say in whose session. */
+function recordsSession(op: AnyOperation): boolean {
+  const fields = op.input.entries;
+  return op.effect !== "read" && "session_id" in fields && "branch" in fields && "commit" in fields && !SESSION_OPTIONAL.has(op.name);
+}
+
+function inputOf(op: AnyOperation, requireSession: boolean): InputSchema {
+  const entries = Object.entries(op.input.entries).filter(([name]) => op.flags?.[name]?.cliOnly !== true);
+  const required = requireSession && recordsSession(op);
+  return v.strictObject(
+    Object.fromEntries(entries.map(([name, schema]) => [name, required && name === "session_id" ? withoutOptional(schema) : schema])),
+  );
+}
+
+function withoutOptional(schema: v.ObjectEntries[string]): v.ObjectEntries[string] {
+  return "wrapped" in schema && isSchema(schema.wrapped) ? schema.wrapped : schema;
+}
+
+function isSchema(value: unknown): value is v.GenericSchema {
+  return typeof value === "object" && value !== null && "kind" in value && value.kind === "schema";
+}
+
+function definitionOf(op: AnyOperation, input: InputSchema, common: ReadonlySet<string>): Definition {
+  const read = op.effect === "read";
+  return {
+    name: toolName(op),
+    title: op.name.charAt(0).toUpperCase() + op.name.slice(1),
+    description: op.details === undefined ? `${op.summary}.` : `${op.summary}. ${op.details}`,
+    inputSchema: leanInput(jsonSchema(input), common),
+    outputSchema: leanOutput(jsonSchema(op.output)),
+    annotations: {
+      readOnlyHint: read,
+      destructiveHint: op.effect === "destroy",
+      idempotentHint: op.idempotent ?? read,
+      openWorldHint: op.openWorld ?? false,
+    },
+  };
+}

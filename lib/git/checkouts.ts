@@ -1,0 +1,75 @@
+/** The checkouts of a repository, and what state one is in. Reads only. */
+import { join } from "node:path";
+
+import { lstatOrNull, readText } from "../files.ts";
+import { backLinkOf, gitDirOf, physical, samePath } from "./native.ts";
+import { parseStatus, parseWorktrees, type Status, type WorktreeRecord } from "./parse.ts";
+import { gitText, type GitCtx } from "./run.ts";
+
+/**
+ * All registered checkouts, the main one first. For a submodule, a separate git dir or a linked `.git` git names the git dir
+ * in place of the main checkout: `mainRoot` is what it should be.
+ */
+export async function listCheckouts(ctx: GitCtx, mainRoot: string): Promise<WorktreeRecord[]> {
+  const text = await gitText(ctx, ["worktree", "list", "--porcelain", "-z"], { cwd: mainRoot, probe: true });
+  return parseWorktrees(text).map((record, i) => (i === 0 && !record.bare ? { ...record, path: mainRoot } : record));
+}
+
+/** Checkouts in which a branch is checked out, or would be again after the operation that goes on there. */
+export function checkoutsOn(records: readonly WorktreeRecord[], ref: string): WorktreeRecord[] {
+  return records.filter((record) => record.branch === ref && !record.bare);
+}
+
+/** What goes on in a checkout, by the files that git keeps while it does. Null when nothing does. */
+export function operationIn(gitDir: string): Operation | null {
+  for (const [file, name] of OPERATIONS) if (lstatOrNull(join(gitDir, file)) !== null) return name;
+  return null;
+}
+
+export type Operation = "merge" | "cherry-pick" | "revert" | "rebase" | "am" | "bisect";
+
+const OPERATIONS: readonly (readonly [string, Operation])[] = [
+  ["rebase-merge", "rebase"],
+  ["rebase-apply", "rebase"],
+  ["REBASE_HEAD", "rebase"],
+  ["MERGE_HEAD", "merge"],
+  ["CHERRY_PICK_HEAD", "cherry-pick"],
+  ["REVERT_HEAD", "revert"],
+  ["sequencer", "cherry-pick"],
+  ["BISECT_LOG", "bisect"],
+];
+
+/** The branch that a rebase or bisect will return to (full name), or null. */
+export function branchInOperation(gitDir: string): string | null {
+  for (const file of ["rebase-merge/head-name", "rebase-apply/head-name"]) {
+    const name = readText(join(gitDir, file))?.trim();
+    if (name !== undefined && name.startsWith("refs/")) return name;
+  }
+  const start = readText(join(gitDir, "BISECT_START"))?.trim();
+  return start === undefined || start === "" ? null : `refs/heads/${start}`;
+}
+
+/** The git dir of a checkout's folder, or null where it leads nowhere. */
+export function gitDirAt(path: string): string | null {
+  return gitDirOf(join(path, ".git"));
+}
+
+/** Whether a linked worktree's folder and its registration name each other. */
+export function linkedBothWays(path: string, gitDir: string): boolean {
+  const named = backLinkOf(gitDir);
+  const [theirs, ours] = [named === null ? null : physical(named), physical(join(path, ".git"))];
+  return theirs !== null && ours !== null && samePath(theirs, ours);
+}
+
+/** The checkout's state, whatever the user's status settings say; untracked folders are opened up. */
+export async function statusOf(
+  ctx: GitCtx,
+  cwd: string,
+  wanted: { readonly untracked: "no" | "normal" | "all"; readonly ignored?: boolean },
+): Promise<Status> {
+  const args = [
+    "status", "--porcelain=v2", "-z", "--no-renames", "--no-ahead-behind", "--ignore-submodules=none",
+    `--untracked-files=${wanted.untracked}`, ...(wanted.ignored === true ? ["--ignored=matching"] : []),
+  ];
+  return parseStatus(await gitText(ctx, args, { cwd, probe: true, timeoutMs: 300_000 }));
+}
