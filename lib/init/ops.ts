@@ -81,4 +81,6 @@ export function initOperations(loadQueue?: LoadQueue): readonly AnyOperation[] {
   return [init];
 }
 
-export const INIT_OPERATIONS: readonly AnyOperation[] = initOperations();
+export const INIT_OPERATIONS: readonly AnyOperation[] = initOperations(
+  async (call, ref) => await (await import("../task/load.ts")).loadQueue(call, ref),
+);

@@ -29,7 +29,10 @@ export function changeLines(changes: readonly FieldChange[], style: Style): stri
     const gone = items(before).filter((item) => !items(after).includes(item));
     const come = items(after).filter((item) => !items(before).includes(item));
     if (gone.length + come.length === 0) return [paint(style, "dim", `~ ${field}: in another order`)];
-    return [...gone.map((item) => paint(style, "red", `- ${field}: ${item}`)), ...come.map((item) => paint(style, "green", `+ ${field}: ${item}`))];
+    return [
+      ...gone.map((item) => paint(style, "red", `- ${field}: ${item}`)),
+      ...come.map((item) => paint(style, "green", `+ ${field}: ${item}`)),
+    ];
   });
 }
 

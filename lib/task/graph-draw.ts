@@ -58,7 +58,8 @@ export function graphText(graph: Graph, style: Style, paintStatus: (status: stri
     if (missing.length > 0) text += paint(style, "red", `  ← ${missing.map((word) => `${word}?`).join(", ")}`);
     text += "\n";
   }
-  for (const cycle of graph.cycles) text += paint(style, "red", `\ncycle: ${[...cycle, ...cycle.slice(0, 1)].map(short).join(" → ")}`) + "\n";
+  for (const cycle of graph.cycles)
+    text += paint(style, "red", `\ncycle: ${[...cycle, ...cycle.slice(0, 1)].map(short).join(" → ")}`) + "\n";
   if (graph.criticalPath.length > 1) text += `\nlongest way (*): ${graph.criticalPath.map(short).join(" → ")}\n`;
   return text;
 }
@@ -67,7 +68,8 @@ export function graphText(graph: Graph, style: Style, paintStatus: (status: stri
 
 function mermaid(graph: Graph): string {
   const lines = ["flowchart LR"];
-  for (const node of graph.nodes) lines.push(`  t${short(node.id)}["${mermaidText(node.name)}<br/>${node.status}"]:::${className(node.status)}`);
+  for (const node of graph.nodes)
+    lines.push(`  t${short(node.id)}["${mermaidText(node.name)}<br/>${node.status}"]:::${className(node.status)}`);
   for (const { from, to } of graph.edges) lines.push(`  t${short(to)} --> t${short(from)}`);
   for (const status of new Set(graph.nodes.map((node) => node.status))) {
     lines.push(`  classDef ${className(status)} fill:${COLORS[status][0]},color:${COLORS[status][1]}`);
@@ -84,10 +86,16 @@ function mermaidText(text: string): string {
 }
 
 function dot(graph: Graph): string {
-  const lines = ["digraph tasks {", '  rankdir="LR";', '  node [shape="box", style="filled,rounded", fontname="sans-serif"];'];
+  const lines = [
+    "digraph tasks {",
+    '  rankdir="LR";',
+    '  node [shape="box", style="filled,rounded", fontname="sans-serif"];',
+  ];
   for (const node of graph.nodes) {
     const [fill, ink] = COLORS[node.status];
-    lines.push(`  "${node.id}" [label="${dotText(node.name)}\\n${node.status}", fillcolor="${fill}", fontcolor="${ink}"${node.critical ? ", penwidth=2" : ""}];`);
+    lines.push(
+      `  "${node.id}" [label="${dotText(node.name)}\\n${node.status}", fillcolor="${fill}", fontcolor="${ink}"${node.critical ? ", penwidth=2" : ""}];`,
+    );
   }
   for (const { from, to } of graph.edges) lines.push(`  "${to}" -> "${from}";`);
   return `${[...lines, "}"].join("\n")}\n`;
@@ -121,10 +129,15 @@ function layout(graph: Graph): readonly Placed[] {
       return rows.length === 0 ? Infinity : rows.reduce((sum, at) => sum + at, 0) / rows.length;
     };
     const wishes = new Map(column.map((node) => [node.id, wish(node)]));
-    const ordered = layer === 0 ? column : column.toSorted((a, b) => compare(wishes.get(a.id) ?? 0, wishes.get(b.id) ?? 0));
+    const ordered =
+      layer === 0 ? column : column.toSorted((a, b) => compare(wishes.get(a.id) ?? 0, wishes.get(b.id) ?? 0));
     for (const [i, node] of ordered.entries()) {
       row.set(node.id, i);
-      placed.push({ node, x: BOX.margin + layer * (BOX.width + BOX.gapX), y: BOX.margin + i * (BOX.height + BOX.gapY) });
+      placed.push({
+        node,
+        x: BOX.margin + layer * (BOX.width + BOX.gapX),
+        y: BOX.margin + i * (BOX.height + BOX.gapY),
+      });
     }
   }
   return placed;
@@ -146,7 +159,9 @@ function svg(graph: Graph): string {
     const [x1, y1, x2, y2] = [start.x + BOX.width, start.y + BOX.height / 2, end.x, end.y + BOX.height / 2];
     const bend = BOX.gapX / 2;
     const strong = start.node.critical && end.node.critical ? ' class="critical"' : "";
-    return [`<path${strong} d="M${x1} ${y1} C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}" marker-end="url(#arrow)"/>`];
+    return [
+      `<path${strong} d="M${x1} ${y1} C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}" marker-end="url(#arrow)"/>`,
+    ];
   });
   const boxes = placed.map(({ node, x, y }) => {
     const [fill, ink] = COLORS[node.status];
@@ -158,19 +173,23 @@ function svg(graph: Graph): string {
       `<text x="${x + 10}" y="${y + 37}" fill="${ink}" class="small">${short(node.id)} · ${node.status}</text></g>`,
     ].join("");
   });
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="13">`,
-    '<style>path{fill:none;stroke:#868e96}path.critical{stroke:#c92a2a;stroke-width:2}.small{font-size:11px;opacity:.75}</style>',
-    '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" style="fill:#868e96;stroke:none"/></marker></defs>',
-    ...lines,
-    ...boxes,
-    "</svg>",
-  ].join("\n") + "\n";
+  return (
+    [
+      `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="13">`,
+      "<style>path{fill:none;stroke:#868e96}path.critical{stroke:#c92a2a;stroke-width:2}.small{font-size:11px;opacity:.75}</style>",
+      '<defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" style="fill:#868e96;stroke:none"/></marker></defs>',
+      ...lines,
+      ...boxes,
+      "</svg>",
+    ].join("\n") + "\n"
+  );
 }
 
 /** A name that fits into its box: about 28 columns. */
 function fitted(name: string): string {
-  return displayWidth(name) <= 28 ? name : truncate(name, displayWidth(name) > [...name].length ? 14 : 28);
+  if (displayWidth(name) <= 28) return name;
+  // Wide characters take two columns.
+  return truncate(name, displayWidth(name) > name.length ? 14 : 28);
 }
 
 function xml(text: string): string {

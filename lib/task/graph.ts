@@ -46,8 +46,15 @@ export function graphOf(shown: readonly TaskRow[], everything: readonly TaskRow[
     }
     for (const to of targets) edges.push({ from: row.id, to });
   }
-  const needs = groupBy(edges, (edge) => edge.from, (edge) => edge.to);
-  const components = stronglyConnected(shown.map((row) => row.id), needs);
+  const needs = groupBy(
+    edges,
+    (edge) => edge.from,
+    (edge) => edge.to,
+  );
+  const components = stronglyConnected(
+    shown.map((row) => row.id),
+    needs,
+  );
   const order = new Map(shown.map((row, i) => [row.id, i]));
   const place = (id: string): number => order.get(id) ?? 0;
   const cycles = components
@@ -59,7 +66,12 @@ export function graphOf(shown: readonly TaskRow[], everything: readonly TaskRow[
   const critical = new Set(criticalPath);
   const nodes = shown
     .map((row): GraphNode => ({
-      id: row.id, name: row.name, status: row.status, priority: row.priority, layer: layers.get(row.id) ?? 0, critical: critical.has(row.id),
+      id: row.id,
+      name: row.name,
+      status: row.status,
+      priority: row.priority,
+      layer: layers.get(row.id) ?? 0,
+      critical: critical.has(row.id),
     }))
     .toSorted((a, b) => a.layer - b.layer || place(a.id) - place(b.id));
   return { nodes, edges, cycles, missing, criticalPath };
@@ -115,7 +127,10 @@ function stronglyConnected(ids: readonly string[], needs: ReadonlyMap<string, re
   return components;
 }
 
-function layersOf(components: readonly (readonly string[])[], needs: ReadonlyMap<string, readonly string[]>): Map<string, number> {
+function layersOf(
+  components: readonly (readonly string[])[],
+  needs: ReadonlyMap<string, readonly string[]>,
+): Map<string, number> {
   const layers = new Map<string, number>();
   for (const component of components) {
     const below = component.flatMap((id) => needs.get(id) ?? []).filter((id) => !component.includes(id));
@@ -126,7 +141,11 @@ function layersOf(components: readonly (readonly string[])[], needs: ReadonlyMap
 }
 
 /** The longest chain of tasks that aren't closed; of several the one that pick order meets first. Cycles have no length. */
-function longestOpenPath(shown: readonly TaskRow[], components: readonly (readonly string[])[], needs: ReadonlyMap<string, readonly string[]>): string[] {
+function longestOpenPath(
+  shown: readonly TaskRow[],
+  components: readonly (readonly string[])[],
+  needs: ReadonlyMap<string, readonly string[]>,
+): string[] {
   const open = new Set(shown.filter((row) => !isClosed(row.status)).map((row) => row.id));
   const best = new Map<string, { length: number; next: string | null }>();
   for (const [id = "", ...others] of components) {
@@ -139,7 +158,8 @@ function longestOpenPath(shown: readonly TaskRow[], components: readonly (readon
     best.set(id, found);
   }
   let end: string | null = null;
-  for (const row of shown) if ((best.get(row.id)?.length ?? 0) > (end === null ? 1 : (best.get(end)?.length ?? 0))) end = row.id;
+  for (const row of shown)
+    if ((best.get(row.id)?.length ?? 0) > (end === null ? 1 : (best.get(end)?.length ?? 0))) end = row.id;
   const path: string[] = [];
   for (let at = end; at !== null; at = best.get(at)?.next ?? null) path.push(at);
   return path.reverse();

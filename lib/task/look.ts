@@ -61,7 +61,12 @@ export function look(ledger: Ledger, wishes: Wishes): Picture {
     const claims = ledger.claims();
     const [where, values] = sieve(filter);
     const waits = waiting(ledger, ledger.linked(where, values));
-    const chosen = wishes.mine === null && filter.tag === undefined && filter.text === undefined && filter.blocked === undefined && filter.claimed === undefined
+    const chosen =
+      wishes.mine === null &&
+      filter.tag === undefined &&
+      filter.text === undefined &&
+      filter.blocked === undefined &&
+      filter.claimed === undefined
         ? plainly(ledger, where, values, wishes)
         : oneByOne(ledger, ledger.tasks(where, ...values), wishes, claims, waits);
     return {
@@ -75,12 +80,19 @@ export function look(ledger: Ledger, wishes: Wishes): Picture {
 type Chosen = Pick<Picture, "rows" | "files" | "total">;
 
 /** What SQL alone chooses: open tasks before closed ones, and no more than asked for. */
-function plainly(ledger: Ledger, where: string, values: readonly (string | number)[], { limit, checked }: Wishes): Chosen {
+function plainly(
+  ledger: Ledger,
+  where: string,
+  values: readonly (string | number)[],
+  { limit, checked }: Wishes,
+): Chosen {
   const total = ledger.count(where, values);
   const most = Math.min(limit, total);
   const parts = <T>(read: (where: string, values: readonly (string | number)[], limit: number) => T[]): T[] => {
     const open = read(`${where} AND status NOT IN (${CLOSED_LIST})`, values, most);
-    return open.length < most ? [...open, ...read(`${where} AND status IN (${CLOSED_LIST})`, values, most - open.length)] : open;
+    return open.length < most
+      ? [...open, ...read(`${where} AND status IN (${CLOSED_LIST})`, values, most - open.length)]
+      : open;
   };
   if (most > checked) return { rows: parts((...how) => ledger.lines(...how)), files: null, total };
   const files = parts((...how) => ledger.fileLines(...how));
@@ -108,7 +120,10 @@ function oneByOne(
   if (claimed !== undefined) rows = rows.filter((row) => claimIs(row, (claim) => holder(claim) !== null) === claimed);
   if (mine !== null) rows = rows.filter((row) => claimIs(row, mine));
   if (blocked !== undefined) rows = rows.filter((row) => waits.has(row.id) === blocked);
-  const ordered = [...rows.filter((row) => !isClosed(row.status)), ...rows.filter((row) => isClosed(row.status))].slice(0, limit);
+  const ordered = [...rows.filter((row) => !isClosed(row.status)), ...rows.filter((row) => isClosed(row.status))].slice(
+    0,
+    limit,
+  );
   return { rows: ordered, files: ordered.length <= checked ? ordered : null, total: rows.length };
 }
 
@@ -132,7 +147,8 @@ function sieve(filter: Filter): readonly [where: string, values: (string | numbe
 }
 
 function withText(ledger: Ledger, rows: readonly TaskRow[], needle: string): TaskRow[] {
-  const named = (row: TaskRow): boolean => [row.name, row.slug ?? "", row.id].some((text) => text.toLowerCase().includes(needle));
+  const named = (row: TaskRow): boolean =>
+    [row.name, row.slug ?? "", row.id].some((text) => text.toLowerCase().includes(needle));
   const documents = ledger.documents(new Set(rows.filter((row) => !named(row)).map((row) => row.id)));
   return rows.filter((row) => {
     const document = documents.get(row.id);
@@ -164,7 +180,12 @@ export function waiting(ledger: Ledger, rows: readonly TaskRow[]): Map<string, s
 function meant(ledger: Ledger, rows: readonly TaskRow[]): readonly TaskRow[] {
   const words = new Set(rows.flatMap((row) => row.dependencies));
   const few = words.size <= 500 && [...words].every((word) => UUID.test(word));
-  const direct = few ? ledger.tasks(`place <> 'removed' AND id IN (${[...words].map(() => "?").join(", ")})`, ...[...words].map((word) => word.toLowerCase())) : null;
+  const direct = few
+    ? ledger.tasks(
+        `place <> 'removed' AND id IN (${[...words].map(() => "?").join(", ")})`,
+        ...[...words].map((word) => word.toLowerCase()),
+      )
+    : null;
   return direct === null || direct.some((row) => row.status === "split") ? ledger.tasks("place <> 'removed'") : direct;
 }
 

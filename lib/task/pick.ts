@@ -60,11 +60,7 @@ export class DependencyIndex implements Finder {
 export type Satisfaction = "satisfied" | "waits" | "blocked";
 
 /** Whether what depends on this task may go on. `blocked`: it never will by itself. */
-export function satisfaction(
-  row: TaskRow,
-  byId: ById,
-  seen: ReadonlySet<string> = new Set(),
-): Satisfaction {
+export function satisfaction(row: TaskRow, byId: ById, seen: ReadonlySet<string> = new Set()): Satisfaction {
   switch (row.status) {
     case "done":
     case "cancelled":
@@ -92,11 +88,7 @@ export function satisfaction(
 }
 
 /** What keeps a task from being picked because of its dependencies, or null. */
-export function dependencyReason(
-  row: TaskRow,
-  index: Finder,
-  byId: ById,
-): Reason | null {
+export function dependencyReason(row: TaskRow, index: Finder, byId: ById): Reason | null {
   const waiting: TaskRow[] = [];
   for (const name of row.dependencies) {
     const found = index.find(name);

@@ -32,6 +32,7 @@ import {
   type Folder,
   folderOf,
   FOLDERS,
+  type Leftover,
   readSeen,
   type Seen,
   tasksFolder,
@@ -61,6 +62,8 @@ export const CHECKED_FILES = 2000;
 
 export class Queue {
   private readonly intake: Intake;
+  /** Temporary files in the folders that were listed. */
+  private readonly leftovers: Leftover[] = [];
   private readonly restamp: { row: FileRow; stamp: Stamp }[] = [];
   private seen: Seen = {};
 
@@ -156,6 +159,7 @@ export class Queue {
       // Most often another process is between its commit and its files: look once more before calling it out of step.
       await Bun.sleep(20);
       this.intake.forget();
+      this.leftovers.length = 0;
       quiet = await this.scan(moved);
     }
     this.recordSeen(times, moved, quiet, true);
@@ -188,9 +192,12 @@ export class Queue {
     const news: Found[] = [];
     let quiet = true;
     for (const folder of folders) {
-      const names = listNames(join(this.view.root, folder));
+      const names = listNames(join(this.view.root, folder)) ?? [];
       const expected = this.ledger.filesIn(folder);
-      for (const name of names ?? []) {
+      const leftovers = this.view.leftoversAmong(folder, names);
+      this.leftovers.push(...leftovers);
+      if (leftovers.length > 0) quiet = false;
+      for (const name of names) {
         if (expected.delete(name) || !isTaskFile(name)) continue;
         const found = this.intake.look(folder, name);
         if (found !== null && !this.intake.sort(found)) quiet = false;
@@ -288,6 +295,7 @@ export class Queue {
   async checkAll(): Promise<void> {
     const times = this.view.times();
     this.intake.forget();
+    this.leftovers.length = 0;
     const quiet = await this.scan(FOLDERS);
     await this.current(this.ledger.tasks("place <> 'removed'"), Infinity);
     this.recordSeen(times, FOLDERS, quiet && this.intake.outOfStep.size === 0, true);
@@ -347,9 +355,13 @@ export class Queue {
 
   /**
    * Takes in documents from elsewhere (a snapshot of the queue), by the rules that hold for edited files; then the files
-   * follow. `source` names where they came from, in conflicts.
+   * follow. `source` names where they came from, in conflicts; `also` is done in the same transaction.
    */
-  async takeInForeign(documents: readonly ForeignDocument[], source: string): Promise<Taken> {
+  async takeInForeign(
+    documents: readonly ForeignDocument[],
+    source: string,
+    also: (ledger: Ledger) => void = () => {},
+  ): Promise<Taken> {
     if (this.ledger.mode !== "file") this.ledger.refuseReadOnly();
     const before = this.view.times();
     const touched = new Map<string, Set<string>>();
@@ -357,6 +369,7 @@ export class Queue {
       touched.clear();
       const counts: Record<keyof Taken, number> = { added: 0, updated: 0, same: 0, older: 0, conflicts: 0, broken: 0 };
       for (const document of documents) counts[this.intake.takeForeign(document, source, touched)] += 1;
+      also(this.ledger);
       return counts;
     });
     await this.follow(touched, before);
@@ -416,8 +429,20 @@ export class Queue {
         `the change is made, but its file isn't: ${error.message}. It follows with the next change that can write there`,
       );
     }
+    unknown.push(...this.swept());
     if (unknown.length > 0) await this.keepUnknown(unknown);
     this.recordOwnWrite(before, folders);
+  }
+
+  /** Takes away what killed writers left in the folders that were listed. Content that nobody had seen is returned. */
+  private swept(): Unknown[] {
+    const leftovers = this.leftovers.splice(0);
+    try {
+      return this.view.sweep(leftovers, this.ctx.now(), (hash) => this.ledger.knowsContent(hash));
+    } catch (error) {
+      if (error instanceof DotbotError && error.code === "READ_ONLY") return [];
+      throw error;
+    }
   }
 
   /** Until the file shows what the ledger says at that moment: another writer may have moved the task on meanwhile. */
@@ -478,10 +503,8 @@ export class Queue {
         );
       }
     });
-    for (const { name, folder, pid } of this.view.leftovers()) {
-      if (pid === this.ctx.pid) removeFile(this.view.path(folder, name));
-    }
-    for (const { folder, file } of unknown) {
+    for (const { folder, file, temp } of unknown) {
+      if (temp !== null) removeFile(temp);
       this.ctx.note(
         `${folder}/${file} had content that the ledger hadn't seen: it is kept, see \`dotbot task resolve --list\``,
       );

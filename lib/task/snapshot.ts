@@ -53,23 +53,57 @@ export async function saveSnapshot(
   const identity = oneLine(await gitText(ctx, ["var", "GIT_COMMITTER_IDENT"], at(repo)));
   for (let attempt = 1; ; attempt++) {
     const old = await commitOf(ctx, repo, ref);
-    const { stream, files } = importStream(ledger, { ref: draft, identity, message, parent: old });
+    const parents = await parentsOf(ctx, repo, old, loadedCommits(ledger));
+    const { stream, files } = importStream(ledger, { ref: draft, identity, message, parents });
     try {
       const args = ["fast-import", "--quiet", "--done", "--date-format=raw", "--force"];
       const imported = await git(ctx, args, { ...at(repo), input: stream });
       if (imported.status !== 0) throw gitFailure(args, imported);
-      const commit = oneLine(await gitText(ctx, ["rev-parse", "--verify", draft], { ...at(repo), probe: true }));
-      if (old !== null && (await treeOf(ctx, repo, old)) === (await treeOf(ctx, repo, commit)))
-        return { commit: old, changed: false, files };
+      const drafted = oneLine(await gitText(ctx, ["rev-parse", "--verify", draft], { ...at(repo), probe: true }));
+      const [only] = parents;
+      const same =
+        only !== undefined &&
+        parents.length === 1 &&
+        (await treeOf(ctx, repo, only)) === (await treeOf(ctx, repo, drafted));
+      const commit = same ? only : drafted;
+      if (commit === old) return { commit, changed: false, files };
       const update = ["update-ref", "-m", "dotbot task save", ref, commit, old ?? "0".repeat(commit.length)];
       const updated = await git(ctx, update, at(repo));
-      if (updated.status === 0) return { commit, changed: true, files };
+      if (updated.status === 0) return { commit, changed: !same, files };
       // Somebody else saved meanwhile: their snapshot becomes the parent of ours.
       if (attempt >= 5 || (await commitOf(ctx, repo, ref)) === old) throw gitFailure(update, updated);
     } finally {
       await git(ctx, ["update-ref", "-d", draft], at(repo));
     }
   }
+}
+
+/** Snapshots of others that were taken in whole: the next one of ours continues them. By commit, in the ledger. */
+const LOADED_RECORDS = "snapshot-loaded";
+
+/** Notes, inside a transaction, that everything in this commit is in the ledger. */
+export function noteLoaded(ledger: Ledger, commit: string, when: string): void {
+  ledger.putRecord(LOADED_RECORDS, commit, { at: when });
+}
+
+/** Forgets, inside a transaction, what a snapshot of ours continues by now. */
+export function forgetLoaded(ledger: Ledger): void {
+  for (const commit of loadedCommits(ledger)) ledger.dropRecord(LOADED_RECORDS, commit);
+}
+
+function loadedCommits(ledger: Ledger): string[] {
+  return [...ledger.records(LOADED_RECORDS).keys()];
+}
+
+/** What a snapshot continues: the branch's tip and what was taken in, without those that another one contains. */
+async function parentsOf(ctx: Ctx, repo: Repo, tip: string | null, loaded: readonly string[]): Promise<string[]> {
+  const present: string[] = [];
+  for (const commit of loaded) if ((await commitOf(ctx, repo, commit)) !== null) present.push(commit);
+  const candidates = [...(tip === null ? [] : [tip]), ...present.filter((commit) => commit !== tip)];
+  if (candidates.length < 2) return candidates;
+  const independent = await gitText(ctx, ["merge-base", "--independent", ...candidates], { ...at(repo), probe: true });
+  const kept = independent.split("\n").filter((line) => line !== "");
+  return candidates.filter((commit) => kept.includes(commit));
 }
 
 async function refuseCheckedOut(ctx: Ctx, repo: Repo, branch: string): Promise<void> {
@@ -92,7 +126,7 @@ async function treeOf(ctx: Ctx, repo: Repo, commit: string): Promise<string> {
 
 function importStream(
   ledger: Ledger,
-  as: { ref: string; identity: string; message: string; parent: string | null },
+  as: { ref: string; identity: string; message: string; parents: readonly string[] },
 ): { stream: Uint8Array; files: number } {
   const encoder = new TextEncoder();
   const chunks: Uint8Array[] = [];
@@ -105,7 +139,7 @@ function importStream(
     line(`commit ${as.ref}`);
     line(`committer ${as.identity}`);
     data(encoder.encode(as.message));
-    if (as.parent !== null) line(`from ${as.parent}`);
+    for (const [i, parent] of as.parents.entries()) line(`${i === 0 ? "from" : "merge"} ${parent}`);
     line("deleteall");
     const rows = ledger.tasks("place <> 'removed'");
     for (const row of rows) {

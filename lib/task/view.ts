@@ -14,12 +14,15 @@ import {
   readText,
   removeFile,
   rename,
+  renameIfThere,
+  stampOf,
   syncDirectory,
   TEMP_PREFIX,
   writeHint,
   writeTemp,
 } from "../files.ts";
 import { canonicalHashText, decodeUtf8 } from "../json.ts";
+import { type Life, lifeOf, markOf, type ProcessMark } from "../process.ts";
 import type { TaskRow } from "./ledger.ts";
 import { hashOf, ledgerFolder } from "./ledger.ts";
 import { STATUSES, type Status } from "./model.ts";
@@ -47,23 +50,47 @@ export interface Unknown {
   readonly folder: Folder;
   readonly file: string;
   readonly bytes: Uint8Array;
+  /** Where the content stays until the ledger has it; absolute. Null where the file system has no second names. */
+  readonly temp: string | null;
 }
+
+/** A temporary file of ours: what a kill left behind, or what a writer is at work with just now. */
+export interface Leftover {
+  readonly folder: Folder;
+  readonly name: string;
+  /** Whether its writer still runs. */
+  readonly writer: Life;
+  /** The task file whose former content it holds; null for one that was going to become a task file. */
+  readonly formerly: string | null;
+}
+
+/** `<pid>.<start>.<pid namespace>-<count>`, `.old` for former content, and the task file's name. */
+const TEMP_NAME = /^(\d+)\.(\d*)\.(\d*)-\d+(\.old)?-(.*)$/;
+
+/** A temporary file of a writer that can't be seen from here counts as left behind after so long: no write takes it. */
+const STRANGER_MS = 60 * 60 * 1000;
 
 let serial = 0;
-
-/** Unique among all writers of a folder: process, and count within it. */
-function tag(pid: number): string {
-  serial += 1;
-  return `${pid}-${serial}`;
-}
 
 export class View {
   readonly root: string;
   private readonly pid: number;
+  private mark: ProcessMark | null | undefined;
 
   constructor(root: string, pid: number) {
     this.root = root;
     this.pid = pid;
+  }
+
+  private get self(): ProcessMark | null {
+    if (this.mark === undefined) this.mark = markOf(this.pid);
+    return this.mark;
+  }
+
+  /** Unique among all writers of a folder, and such that others can tell whether this one lives. */
+  private tag(): string {
+    serial += 1;
+    return `${this.pid}.${this.self?.start ?? ""}.${namespaceNumber(this.self)}-${serial}`;
   }
 
   path(folder: Folder, file: string): string {
@@ -77,8 +104,8 @@ export class View {
   draw(folder: Folder, file: string, text: string, mtimeMs: number, known: (hash: string) => boolean): Unknown | null {
     const path = this.path(folder, file);
     makeDirectory(join(this.root, folder));
-    const temp = writeTemp(path, text, { mtimeMs, tag: tag(this.pid) });
-    const aside = join(this.root, folder, `${TEMP_PREFIX}${tag(this.pid)}-old-${file}`);
+    const temp = writeTemp(path, text, { mtimeMs, tag: this.tag() });
+    const aside = join(this.root, folder, `${TEMP_PREFIX}${this.tag()}.old-${file}`);
     const kept = hardLink(path, aside);
     const before = kept ? null : readBytes(path);
     try {
@@ -95,13 +122,11 @@ export class View {
   /** Takes a file away, if it is there. Content that `known` doesn't recognise is returned. */
   erase(folder: Folder, file: string, known: (hash: string) => boolean): Unknown | null {
     const path = this.path(folder, file);
-    const aside = join(this.root, folder, `${TEMP_PREFIX}${tag(this.pid)}-old-${file}`);
-    const kept = hardLink(path, aside);
-    const before = kept ? null : readBytes(path);
-    if (!kept && before === null) return null;
-    removeFile(path);
+    const aside = join(this.root, folder, `${TEMP_PREFIX}${this.tag()}.old-${file}`);
+    // Moved, not linked and removed: whatever stands there at that instant is what is looked at.
+    if (!renameIfThere(path, aside)) return null;
     syncDirectory(join(this.root, folder));
-    return this.inspect(folder, file, kept ? aside : null, before, known);
+    return this.inspect(folder, file, aside, null, known);
   }
 
   private inspect(
@@ -112,22 +137,50 @@ export class View {
     known: (hash: string) => boolean,
   ): Unknown | null {
     const bytes = aside === null ? before : readBytes(aside);
-    const unknown = bytes !== null && !known(contentHash(bytes)) ? { folder, file, bytes } : null;
-    // An unknown one keeps its second name until the caller has stored it; see `forget`.
+    const unknown = bytes !== null && !known(contentHash(bytes)) ? { folder, file, bytes, temp: aside } : null;
     if (aside !== null && unknown === null) removeFile(aside);
     return unknown;
   }
 
-  /** Temporary files of ours: leftovers of a kill, or a writer's that is at work just now. */
-  leftovers(): { folder: Folder; name: string; pid: number }[] {
-    const found: { folder: Folder; name: string; pid: number }[] = [];
-    for (const folder of FOLDERS) {
-      for (const name of listNames(join(this.root, folder)) ?? []) {
-        if (name.startsWith(TEMP_PREFIX))
-          found.push({ folder, name, pid: Number.parseInt(name.slice(TEMP_PREFIX.length), 10) });
-      }
+  /** Temporary files of ours among these names of a folder. */
+  leftoversAmong(folder: Folder, names: readonly string[]): Leftover[] {
+    return names.flatMap((name) => this.leftoverOf(folder, name) ?? []);
+  }
+
+  private leftoverOf(folder: Folder, name: string): Leftover | null {
+    const parts = name.startsWith(TEMP_PREFIX) ? TEMP_NAME.exec(name.slice(TEMP_PREFIX.length)) : null;
+    if (parts === null) return null;
+    const [, pid = "", start = "", namespace = "", old, file = ""] = parts;
+    const here = this.self;
+    const visible = here !== null && namespace === namespaceNumber(here);
+    const writer = visible ? lifeOf({ ...here, pid: Number(pid), start }) : "unknown";
+    return { folder, name, writer, formerly: old === undefined ? null : file };
+  }
+
+  leftovers(): Leftover[] {
+    return FOLDERS.flatMap((folder) => this.leftoversAmong(folder, listNames(join(this.root, folder)) ?? []));
+  }
+
+  /**
+   * Takes away what dead writers left. Content that `known` doesn't recognise is returned and still has its temporary name,
+   * until the caller has stored it.
+   */
+  sweep(leftovers: readonly Leftover[], now: Date, known: (hash: string) => boolean): Unknown[] {
+    const unknown: Unknown[] = [];
+    for (const { folder, name, formerly } of leftovers.filter((one) => this.isAbandoned(one, now))) {
+      const path = this.path(folder, name);
+      const bytes = formerly === null ? null : readBytes(path);
+      if (formerly !== null && bytes !== null && !known(contentHash(bytes))) {
+        unknown.push({ folder, file: formerly, bytes, temp: path });
+      } else removeFile(path);
     }
-    return found;
+    return unknown;
+  }
+
+  private isAbandoned({ folder, name, writer }: Leftover, now: Date): boolean {
+    if (writer !== "unknown") return writer === "dead";
+    const stamp = stampOf(this.path(folder, name));
+    return stamp !== null && now.getTime() - stamp.mtimeMs > STRANGER_MS;
   }
 
   /** Folder times now, for those folders that exist. */
@@ -143,6 +196,10 @@ export class View {
   get exists(): boolean {
     return isDirectory(this.root);
   }
+}
+
+function namespaceNumber(mark: ProcessMark | null): string {
+  return mark?.namespace.replace(/\D/g, "") ?? "";
 }
 
 /**

@@ -12,6 +12,7 @@ import type { Tx } from "../queue.ts";
 import { type Desk, dirField, field, oneTask, oneTaskOf, provenanceFlags, taskDocument, withQueue } from "./common.ts";
 import { DependencyDesk } from "./dependencies.ts";
 import { ADD_EXAMPLE, cleanFields, createTask, taskCompletions, taskFields, taskFlags } from "./draft.ts";
+import { priorityText } from "./shapes.ts";
 
 // ── one ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -108,7 +109,7 @@ async function withName(call: Call, raw: Record<string, unknown>): Promise<Recor
 }
 
 function addedLine(task: Record<string, unknown>, style: Style): string {
-  const facts = [`priority ${String(task["priority"] ?? DEFAULT_PRIORITY)}`, task["effort"], task["category"]].filter(
+  const facts = [`priority ${priorityText(task)}`, task["effort"], task["category"]].filter(
     (fact) => typeof fact === "string",
   );
   return `${field(task, "id").slice(0, 8)}  ${field(task, "name")}  ${paint(style, "dim", `(${facts.join(", ")})`)}\n`;

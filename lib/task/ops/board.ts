@@ -18,12 +18,21 @@ import { tagLine, tagOf, tagShape } from "./shapes.ts";
 
 // ── board ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-const cardShape = v.object({ id: v.string(), name: v.string(), claimed: v.exactOptional(v.string()), blocked: v.exactOptional(v.string()) });
+const cardShape = v.object({
+  id: v.string(),
+  name: v.string(),
+  claimed: v.exactOptional(v.string()),
+  blocked: v.exactOptional(v.string()),
+});
 const columnShape = v.object({ status: statusShape, total: v.number(), cards: v.array(cardShape) });
 const boardOutput = v.object({ columns: v.array(columnShape), stateRoot: v.string() });
 type Board = v.InferOutput<typeof boardOutput>;
 
-const given = ["task add 'Add a login page'", "task add 'Add a logout button'", "task start 'Add a login page'"] as const;
+const given = [
+  "task add 'Add a login page'",
+  "task add 'Add a logout button'",
+  "task start 'Add a login page'",
+] as const;
 
 export const board = operation({
   name: "task board",
@@ -34,7 +43,9 @@ export const board = operation({
   target: { rule: "queue" },
   surfaces: ["cli"],
   input: v.strictObject({
-    limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.description("Cards in a column; 12 by default."))),
+    limit: v.optional(
+      v.pipe(v.number(), v.integer(), v.minValue(1), v.description("Cards in a column; 12 by default.")),
+    ),
     watch: v.optional(v.pipe(v.boolean(), v.description("Stay, and draw it again whenever something changes."))),
     ...dirField,
   }),
@@ -42,7 +53,10 @@ export const board = operation({
   async run(call, input) {
     const limit = input.limit ?? 12;
     if (input.watch !== true) return await boardOf(call, limit);
-    if (call.answer === undefined) throw new DotbotError("USAGE", "this surface can't show a board again and again", { example: "dotbot task board --watch" });
+    if (call.answer === undefined)
+      throw new DotbotError("USAGE", "this surface can't show a board again and again", {
+        example: "dotbot task board --watch",
+      });
     using watch = new QueueWatch(call, call.target.repo);
     for (;;) {
       await call.answer.update(await boardOf(call, limit));
@@ -58,7 +72,8 @@ async function boardOf(call: Call, limit: number): Promise<Board> {
     const claim = standingClaim(call, text);
     return claim === null ? null : holderName(claim);
   };
-  const see = () => look(queue.ledger, { filter: {}, limit: Infinity, documents: false, holder, mine: null, checked: CHECKED_FILES });
+  const see = () =>
+    look(queue.ledger, { filter: {}, limit: Infinity, documents: false, holder, mine: null, checked: CHECKED_FILES });
   let picture = see();
   if (picture.files !== null && (await queue.check(picture.files))) picture = see();
   await queue.finishRead();
@@ -71,7 +86,15 @@ async function boardOf(call: Call, limit: number): Promise<Board> {
   }
   const columns = STATUSES.flatMap((status) => {
     const cards = byStatus.get(status) ?? [];
-    return cards.length === 0 ? [] : [{ status, total: cards.length, cards: isClosed(status) ? latest(queue, status, limit) : cards.slice(0, limit) }];
+    return cards.length === 0
+      ? []
+      : [
+          {
+            status,
+            total: cards.length,
+            cards: isClosed(status) ? latest(queue, status, limit) : cards.slice(0, limit),
+          },
+        ];
   });
   return { columns, stateRoot: queue.stateRoot };
 }
@@ -98,7 +121,12 @@ function boardText(result: Board, style: Style): string {
     const columns = result.columns.slice(first, first + across).map((one) => columnLines(one, column, style));
     const height = Math.max(...columns.map((lines) => lines.length));
     let band = "";
-    for (let i = 0; i < height; i++) band += columns.map((lines) => padEnd(lines[i] ?? "", column)).join("  ").trimEnd() + "\n";
+    for (let i = 0; i < height; i++)
+      band +=
+        columns
+          .map((lines) => padEnd(lines[i] ?? "", column))
+          .join("  ")
+          .trimEnd() + "\n";
     bands.push(band);
   }
   return bands.join("\n");
@@ -107,7 +135,8 @@ function boardText(result: Board, style: Style): string {
 function columnLines({ status, total, cards }: Board["columns"][number], width: number, style: Style): string[] {
   const head = `${status} ${total}`;
   return [
-    paintStatus(style, status, head) + paint(style, "dim", ` ${"─".repeat(Math.max(0, width - displayWidth(head) - 1))}`),
+    paintStatus(style, status, head) +
+      paint(style, "dim", ` ${"─".repeat(Math.max(0, width - displayWidth(head) - 1))}`),
     ...cards.map((card) => {
       const mark = card.claimed === undefined ? (card.blocked === undefined ? "" : "·") : "@";
       return `${paint(style, "dim", card.id.slice(0, 8))} ${mark === "" ? "" : `${paint(style, mark === "@" ? "yellow" : "red", mark)} `}${fit(card.name, width - 9 - (mark === "" ? 0 : 2), 10)}`;
@@ -128,9 +157,14 @@ const waitOutput = v.object({
 export const wait = operation({
   name: "task wait",
   summary: "Wait until tasks have come to a status",
-  details: "Ends when every named task is in one of the statuses: at once when they are already. By default it waits for the end of the work (done, failed, skipped, split, cancelled). With a timeout it gives up with status 1.",
+  details:
+    "Ends when every named task is in one of the statuses: at once when they are already. By default it waits for the end of the work (done, failed, skipped, split, cancelled). With a timeout it gives up with status 1.",
   examples: [
-    { given: ["task add 'Add a login page'", "task done 'Add a login page'"], run: "task wait 'Add a login page' --for done --timeout 10m", does: "go on when it is done" },
+    {
+      given: ["task add 'Add a login page'", "task done 'Add a login page'"],
+      run: "task wait 'Add a login page' --for done --timeout 10m",
+      does: "go on when it is done",
+    },
   ],
   effect: "read",
   target: { rule: "queue" },
@@ -138,8 +172,17 @@ export const wait = operation({
   positional: [{ field: "tasks", variadic: true }],
   complete: { tasks: "task", for: "status" },
   input: v.strictObject({
-    tasks: v.pipe(v.array(v.string()), v.minLength(1), v.description("The tasks, by id, first digits, slug, file name or exact name.")),
-    for: v.optional(v.pipe(v.array(statusShape), v.description("Statuses to wait for, any of them; by default those of finished tasks."))),
+    tasks: v.pipe(
+      v.array(v.string()),
+      v.minLength(1),
+      v.description("The tasks, by id, first digits, slug, file name or exact name."),
+    ),
+    for: v.optional(
+      v.pipe(
+        v.array(statusShape),
+        v.description("Statuses to wait for, any of them; by default those of finished tasks."),
+      ),
+    ),
     timeout: v.optional(duration("How long to wait at most; by default as long as it takes.")),
     ...dirField,
   }),
@@ -148,7 +191,10 @@ export const wait = operation({
   async run(call, input) {
     const wanted = input.for ?? STATUSES.filter(isClosed);
     const timeoutMs = input.timeout === undefined ? Infinity : parseDuration(input.timeout);
-    if (timeoutMs === undefined) throw new DotbotError("INVALID_INPUT", `timeout ${quote(input.timeout ?? "")} isn't ${DURATION_WORDS}`, { example: "dotbot task wait 1a2b3c4d --timeout 10m" });
+    if (timeoutMs === undefined)
+      throw new DotbotError("INVALID_INPUT", `timeout ${quote(input.timeout ?? "")} isn't ${DURATION_WORDS}`, {
+        example: "dotbot task wait 1a2b3c4d --timeout 10m",
+      });
     const began = performance.now();
     // Watching begins before the first look, so that nothing falls between the two.
     using watch = new QueueWatch(call, call.target.repo);
@@ -158,14 +204,20 @@ export const wait = operation({
       const late = tasks.filter((task) => !wanted.includes(task.status));
       if (late.length === 0) return { tasks, ok: true, waitedMs, stateRoot };
       call.progress(`waiting for ${count(late.length, "task")}`);
-      if (!(await watch.changed(timeoutMs - waitedMs))) return { tasks, ok: false, waitedMs: Math.round(performance.now() - began), stateRoot };
+      if (!(await watch.changed(timeoutMs - waitedMs)))
+        return { tasks, ok: false, waitedMs: Math.round(performance.now() - began), stateRoot };
     }
   },
-  text: (result, style) => result.tasks.map((tag) => `${tagLine(style, tag)}\n`).join("") + (result.ok ? "" : "not so far yet: the time is up\n"),
+  text: (result, style) =>
+    result.tasks.map((tag) => `${tagLine(style, tag)}\n`).join("") +
+    (result.ok ? "" : "not so far yet: the time is up\n"),
   ids: (result) => result.tasks.map((tag) => tag.id),
 });
 
-async function statusesOf(call: Call, names: readonly string[]): Promise<{ tasks: v.InferOutput<typeof tagShape>[]; stateRoot: string }> {
+async function statusesOf(
+  call: Call,
+  names: readonly string[],
+): Promise<{ tasks: v.InferOutput<typeof tagShape>[]; stateRoot: string }> {
   using queue = await Queue.open(call, call.target.repo);
   const rows = names.map((name) => findTask(queue.ledger, name, (task) => exampleFor(call, "wait", task)));
   const current = await queue.current(rows);

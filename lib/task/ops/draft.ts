@@ -11,17 +11,10 @@ import type { Call, Completion, Flag } from "../../op.ts";
 import { fieldsOf } from "../../schema.ts";
 import type { Settings } from "../../settings.ts";
 import { nearest, quote } from "../../text.ts";
+import { categoriesOf } from "../categories.ts";
 import { leavesRepository } from "../condition.ts";
 import type { TaskRow } from "../ledger.ts";
-import {
-  CATEGORIES,
-  DEFAULT_PRIORITY,
-  EFFORTS,
-  MISNAMED_DEPENDENCIES,
-  RESERVED_FIELDS,
-  type Status,
-  TYPES,
-} from "../model.ts";
+import { DEFAULT_PRIORITY, EFFORTS, MISNAMED_DEPENDENCIES, RESERVED_FIELDS, type Status, TYPES } from "../model.ts";
 import { entryOf, manyLines, oneLine, type Provenance, requiredLine } from "../provenance.ts";
 import type { Tx } from "../queue.ts";
 import { DependencyDesk } from "./dependencies.ts";
@@ -165,7 +158,7 @@ export function cleanFields(
 }
 
 function cleanValue(call: Call, name: string, value: JsonValue, shown: string, example: string): JsonValue {
-  if (name === "name") return requiredLine(call, String(value), shown, example);
+  if (name === "name") return requiredLine(call, typeof value === "string" ? value : "", shown, example);
   const text = (one: string): string => (MANY_LINES.has(name) ? manyLines(one) : oneLine(call, one, shown));
   if (typeof value === "string") return text(value);
   if (!Array.isArray(value)) return value;
@@ -201,13 +194,6 @@ export function refuseName(name: string, shown: string, example: string): void {
       details: { field: name, reserved: [...RESERVED_FIELDS] },
     });
   }
-}
-
-export function categoriesOf(settings: Settings): readonly string[] {
-  return [
-    ...CATEGORIES,
-    ...settings.task.categories.filter((name) => !(CATEGORIES as readonly string[]).includes(name)),
-  ];
 }
 
 function checkCategory(settings: Settings, value: JsonValue | undefined, shown: string, example: string): void {

@@ -1,7 +1,7 @@
 /** The dependency graph of the queue, as data and as a picture. */
-import * as v from "valibot";
+import { resolve } from "node:path";
 
-import { isAbsolute, resolve } from "node:path";
+import * as v from "valibot";
 
 import { DotbotError } from "../../error.ts";
 import { exists, isDirectory, writeAtomic } from "../../files.ts";
@@ -16,23 +16,42 @@ import { dirField, namedTask, paintStatus, withQueue } from "./common.ts";
 import { statusShape } from "./move.ts";
 
 const graphOutput = v.object({
-  nodes: v.array(v.object({ id: v.string(), name: v.string(), status: statusShape, priority: v.number(), layer: v.number(), critical: v.boolean() })),
+  nodes: v.array(
+    v.object({
+      id: v.string(),
+      name: v.string(),
+      status: statusShape,
+      priority: v.number(),
+      layer: v.number(),
+      critical: v.boolean(),
+    }),
+  ),
   edges: v.pipe(v.array(v.object({ from: v.string(), to: v.string() })), v.description("from waits for to.")),
   cycles: v.pipe(v.array(v.array(v.string())), v.description("Ids of tasks that wait for one another.")),
-  missing: v.pipe(v.array(v.object({ id: v.string(), word: v.string() })), v.description("Dependencies that mean no single task.")),
-  criticalPath: v.pipe(v.array(v.string()), v.description("The longest chain of open tasks, the first to be done first.")),
+  missing: v.pipe(
+    v.array(v.object({ id: v.string(), word: v.string() })),
+    v.description("Dependencies that mean no single task."),
+  ),
+  criticalPath: v.pipe(
+    v.array(v.string()),
+    v.description("The longest chain of open tasks, the first to be done first."),
+  ),
   ok: v.pipe(v.boolean(), v.description("No cycle and nothing missing.")),
   drawn: v.optional(v.pipe(v.string(), v.description("The picture, in the format asked for."))),
   file: v.optional(v.pipe(v.string(), v.description("Where the picture was written."))),
   stateRoot: v.string(),
 });
 
-const given = ["task add 'Add a login page'", "task add 'Add a logout button' --depends-on 'Add a login page'"] as const;
+const given = [
+  "task add 'Add a login page'",
+  "task add 'Add a logout button' --depends-on 'Add a login page'",
+] as const;
 
 export const graph = operation({
   name: "task graph",
   summary: "Show which tasks wait for which",
-  details: "Nodes and edges by id, in layers, with cycles, dependencies that don't exist, and the longest chain of open tasks. Closed tasks that nothing open waits for are left out unless all.",
+  details:
+    "Nodes and edges by id, in layers, with cycles, dependencies that don't exist, and the longest chain of open tasks. Closed tasks that nothing open waits for are left out unless all.",
   examples: [
     { given, run: "task graph", does: "layer by layer" },
     { given, run: "task graph --format mermaid", does: "for a Markdown page" },
@@ -44,7 +63,9 @@ export const graph = operation({
   positional: [{ field: "task_id", optional: true }],
   complete: { task_id: "task", output: "path" },
   input: v.strictObject({
-    task_id: v.optional(v.pipe(v.string(), v.description("Only this task, what it waits for and what waits for it, near and far."))),
+    task_id: v.optional(
+      v.pipe(v.string(), v.description("Only this task, what it waits for and what waits for it, near and far.")),
+    ),
     all: v.optional(v.pipe(v.boolean(), v.description("Closed tasks as well."))),
     format: v.optional(v.pipe(v.picklist(GRAPH_FORMATS), v.description("How to draw it; text by default."))),
     output: v.optional(v.pipe(v.string(), v.description("Write the picture to this file instead."))),
@@ -57,13 +78,20 @@ export const graph = operation({
       const start = input.task_id === undefined ? null : await namedTask(call, queue, input.task_id, "graph");
       const everything = queue.ledger.tasks("place <> 'removed'");
       await queue.finishRead();
-      const found = graphOf(start === null ? inSight(everything, input.all === true) : around(start, everything), everything);
+      const found = graphOf(
+        start === null ? inSight(everything, input.all === true) : around(start, everything),
+        everything,
+      );
       const format = input.format ?? "text";
       const drawn = drawnAs(found, format);
       if (input.output !== undefined && drawn === null) {
-        throw new DotbotError("USAGE", `the format ${format} isn't written to a file`, { hint: "json and text go to stdout", example: "dotbot task graph --format html --output tasks.html" });
+        throw new DotbotError("USAGE", `the format ${format} isn't written to a file`, {
+          hint: "json and text go to stdout",
+          example: "dotbot task graph --format html --output tasks.html",
+        });
       }
-      const file = input.output === undefined || drawn === null ? null : written(resolve(call.cwd, input.output), drawn);
+      const file =
+        input.output === undefined || drawn === null ? null : written(resolve(call.cwd, input.output), drawn);
       return {
         nodes: found.nodes.map((node) => ({ ...node })),
         edges: found.edges.map((edge) => ({ ...edge })),
@@ -71,7 +99,13 @@ export const graph = operation({
         missing: found.missing.map((one) => ({ ...one })),
         criticalPath: [...found.criticalPath],
         ok: found.cycles.length + found.missing.length === 0,
-        ...(file !== null ? { file } : drawn !== null ? { drawn } : format === "json" ? { drawn: `${JSON.stringify(found)}\n` } : {}),
+        ...(file !== null
+          ? { file }
+          : drawn !== null
+            ? { drawn }
+            : format === "json"
+              ? { drawn: `${JSON.stringify(found)}\n` }
+              : {}),
         stateRoot: queue.stateRoot,
       };
     });
@@ -79,7 +113,10 @@ export const graph = operation({
   text: (result, style) =>
     result.file !== undefined
       ? `${result.file}\n`
-      : (result.drawn ?? (result.nodes.length === 0 ? "no open tasks\n" : graphText(result, style, (status) => paintStatus(style, status)))),
+      : (result.drawn ??
+        (result.nodes.length === 0
+          ? "no open tasks\n"
+          : graphText(result, style, (status) => paintStatus(style, status)))),
   ids: (result) => result.nodes.map((node) => node.id),
   // A cycle is worth a red line, but the question was what the graph is.
   status: () => 0,
@@ -91,8 +128,12 @@ function drawnAs(found: Graph, format: (typeof GRAPH_FORMATS)[number]): string |
 
 function written(path: string, content: string): string {
   const folder = resolve(path, "..");
-  if (!isAbsolute(path) || !exists(folder)) throw new DotbotError("NOT_FOUND", `there is no folder ${quote(folder, 300)}`, { hint: "make it first, or write elsewhere" });
-  if (isDirectory(path)) throw new DotbotError("INVALID_INPUT", `${quote(path, 300)} is a folder`, { hint: "name a file in it" });
+  if (!exists(folder))
+    throw new DotbotError("NOT_FOUND", `there is no folder ${quote(folder, 300)}`, {
+      hint: "make it first, or write elsewhere",
+    });
+  if (isDirectory(path))
+    throw new DotbotError("INVALID_INPUT", `${quote(path, 300)} is a folder`, { hint: "name a file in it" });
   writeAtomic(path, content);
   return path;
 }
@@ -103,16 +144,21 @@ function inSight(everything: readonly TaskRow[], all: boolean): TaskRow[] {
   if (all) return view;
   const open = view.filter((row) => !isClosed(row.status));
   const index = new DependencyIndex(everything);
-  const named = new Set(open.flatMap((row) => row.dependencies.flatMap((word) => index.find(word).map((found) => found.id))));
+  const named = new Set(
+    open.flatMap((row) => row.dependencies.flatMap((word) => index.find(word).map((found) => found.id))),
+  );
   return everything.filter((row) => (row.place === "view" && !isClosed(row.status)) || named.has(row.id));
 }
 
 /** A task, and all that it leads to in either direction. */
 function around(start: TaskRow, everything: readonly TaskRow[]): TaskRow[] {
   const index = new DependencyIndex(everything);
-  const needs = new Map(everything.map((row) => [row.id, row.dependencies.flatMap((word) => index.find(word).map((found) => found.id))]));
+  const needs = new Map(
+    everything.map((row) => [row.id, row.dependencies.flatMap((word) => index.find(word).map((found) => found.id))]),
+  );
   const neededBy = new Map<string, string[]>();
-  for (const [id, targets] of needs) for (const target of targets) neededBy.set(target, [...(neededBy.get(target) ?? []), id]);
+  for (const [id, targets] of needs)
+    for (const target of targets) neededBy.set(target, [...(neededBy.get(target) ?? []), id]);
   const reach = (next: ReadonlyMap<string, readonly string[]>): Set<string> => {
     const seen = new Set([start.id]);
     for (const id of seen) for (const other of next.get(id) ?? []) seen.add(other);

@@ -11,7 +11,22 @@ import { HISTORY_IN_FILE, historyOf, mayMove, moved, RESERVED_FIELDS } from "../
 import { findTask } from "../names.ts";
 import { entryOf, provenance, provenanceFields } from "../provenance.ts";
 import type { Queue } from "../queue.ts";
-import { dirField, exampleFor, field, guardClaim, holderFields, holderFlags, holderOf, namedTask, oneTask, oneTaskOf, provenanceFlags, taskDocument, taskField, withQueue } from "./common.ts";
+import {
+  dirField,
+  exampleFor,
+  field,
+  guardClaim,
+  holderFields,
+  holderFlags,
+  holderOf,
+  namedTask,
+  oneTask,
+  oneTaskOf,
+  provenanceFlags,
+  taskDocument,
+  taskField,
+  withQueue,
+} from "./common.ts";
 import { DependencyDesk } from "./dependencies.ts";
 import { illegal, statusShape } from "./move.ts";
 import { historyLine } from "./show.ts";
@@ -27,7 +42,9 @@ function wasCurrent(version: Version): boolean {
 /** The version that a revision means. Error: NOT_FOUND with those that there are. */
 function versionAt(ledger: Ledger, row: TaskRow, revision: number, example: string): Version {
   const versions = ledger.versions(row.id);
-  const found = versions.findLast((version) => version.rev === revision && wasCurrent(version)) ?? versions.findLast((version) => version.rev === revision);
+  const found =
+    versions.findLast((version) => version.rev === revision && wasCurrent(version)) ??
+    versions.findLast((version) => version.rev === revision);
   if (found !== undefined) return found;
   const numbers = versions.map((version) => version.rev);
   throw new DotbotError("NOT_FOUND", `${quote(row.name)} (${row.id8}) has no revision ${revision}`, {
@@ -47,15 +64,23 @@ function anyTask(call: Call, queue: Queue, name: string, verb: string): TaskRow 
     const prefix = /^[0-9a-f]{4}[0-9a-f-]*$/i.test(wanted) ? wanted.toLowerCase() : null;
     const removed = queue.ledger
       .tasks("place = 'removed'")
-      .filter((row) => [row.id, row.file, row.file.slice(0, -".json".length), row.slug, row.name].includes(wanted) || (prefix !== null && row.id.startsWith(prefix)));
+      .filter(
+        (row) =>
+          [row.id, row.file, row.file.slice(0, -".json".length), row.slug, row.name].includes(wanted) ||
+          (prefix !== null && row.id.startsWith(prefix)),
+      );
     const [only] = removed;
     if (only === undefined) throw error;
     if (removed.length === 1) return only;
-    throw new DotbotError("AMBIGUOUS_TASK", `${quote(wanted)} means ${removed.length} removed tasks: ${removed.map((row) => `${row.id8} (${row.name})`).join(", ")}`, {
-      hint: "use more digits of the id",
-      example: exampleFor(call, verb, only.id),
-      details: { candidates: removed.map((row) => ({ id: row.id, name: row.name, status: row.status })) },
-    });
+    throw new DotbotError(
+      "AMBIGUOUS_TASK",
+      `${quote(wanted)} means ${removed.length} removed tasks: ${removed.map((row) => `${row.id8} (${row.name})`).join(", ")}`,
+      {
+        hint: "use more digits of the id",
+        example: exampleFor(call, verb, only.id),
+        details: { candidates: removed.map((row) => ({ id: row.id, name: row.name, status: row.status })) },
+      },
+    );
   }
 }
 
@@ -68,7 +93,12 @@ function documentOf(version: Version): JsonObject {
 const versionShape = v.object({
   revision: v.number(),
   status: statusShape,
-  kind: v.pipe(v.string(), v.description("write, adopted (an edit of the file), imported, resolved, restored; older: only ever met in a file.")),
+  kind: v.pipe(
+    v.string(),
+    v.description(
+      "write, adopted (an edit of the file), imported, resolved, restored; older: only ever met in a file.",
+    ),
+  ),
   at: v.string(),
   by: v.string(),
   current: v.boolean(),
@@ -81,10 +111,15 @@ const historyOutput = v.object({
   id: v.string(),
   name: v.string(),
   removed: v.optional(v.literal(true)),
-  history: v.pipe(v.array(v.looseObject({})), v.description("Its life, whole: {at, from, to, by, session_id, branch, commit, reason}.")),
+  history: v.pipe(
+    v.array(v.looseObject({})),
+    v.description("Its life, whole: {at, from, to, by, session_id, branch, commit, reason}."),
+  ),
   versions: v.array(versionShape),
   revision: v.optional(v.pipe(taskDocument, v.description("With revision: the document as it was then."))),
-  diff: v.optional(v.pipe(v.array(changeShape), v.description("With diff: what that revision (by default the present one) changed."))),
+  diff: v.optional(
+    v.pipe(v.array(changeShape), v.description("With diff: what that revision (by default the present one) changed.")),
+  ),
   diffs: v.optional(v.array(v.object({ revision: v.number(), changes: v.array(changeShape) }))),
   stateRoot: v.string(),
 });
@@ -94,7 +129,8 @@ export const history = operation({
   name: "task history",
   aliases: ["task log"],
   summary: "Show a task's whole past",
-  details: "Every step of its life and every version of its document, removed tasks included. With revision: the document as it was. With diff: what changed.",
+  details:
+    "Every step of its life and every version of its document, removed tasks included. With revision: the document as it was. With diff: what changed.",
   examples: [
     { given, run: "task history 'Add a login page'", does: "its life and its versions" },
     { given, run: "task history 'Add a login page' --diff", does: "with what each version changed" },
@@ -107,17 +143,24 @@ export const history = operation({
   complete: { task_id: "task" },
   input: v.strictObject({
     ...taskField,
-    revision: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.description("Show the document of this revision."))),
+    revision: v.optional(
+      v.pipe(v.number(), v.integer(), v.minValue(1), v.description("Show the document of this revision.")),
+    ),
     diff: v.optional(v.pipe(v.boolean(), v.description("Show what each version, or the named one, changed."))),
     ...dirField,
   }),
   output: historyOutput,
   async run(call, input) {
     return await withQueue(call, async ({ queue }) => {
-      const row = input.task_id === undefined ? await namedTask(call, queue, undefined, "history") : anyTask(call, queue, input.task_id, "history");
+      const row =
+        input.task_id === undefined
+          ? await namedTask(call, queue, undefined, "history")
+          : anyTask(call, queue, input.task_id, "history");
       await queue.current([row]);
       await queue.finishRead();
-      return queue.ledger.snapshot(() => historyOfTask(call, queue, queue.ledger.task(row.id) ?? row, input.revision, input.diff === true));
+      return queue.ledger.snapshot(() =>
+        historyOfTask(call, queue, queue.ledger.task(row.id) ?? row, input.revision, input.diff === true),
+      );
     });
   },
   text: historyText,
@@ -130,8 +173,14 @@ function historyOfTask(call: Call, queue: Queue, row: TaskRow, revision: number 
     const before = line[line.indexOf(version) - 1];
     return before === undefined ? [] : fieldChanges(documentOf(before), documentOf(version));
   };
-  const chosen = revision === undefined ? undefined : versionAt(queue.ledger, row, revision, exampleFor(call, "history", row.id8, " --revision 1"));
-  const same = chosen === undefined ? undefined : line.find((version) => version.rev === chosen.rev && version.hash === chosen.hash);
+  const chosen =
+    revision === undefined
+      ? undefined
+      : versionAt(queue.ledger, row, revision, exampleFor(call, "history", row.id8, " --revision 1"));
+  const same =
+    chosen === undefined
+      ? undefined
+      : line.find((version) => version.rev === chosen.rev && version.hash === chosen.hash);
   return {
     id: row.id,
     name: row.name,
@@ -148,21 +197,32 @@ function historyOfTask(call: Call, queue: Queue, row: TaskRow, revision: number 
     })),
     ...(chosen === undefined ? {} : { revision: documentOf(chosen) }),
     ...(diff && same !== undefined ? { diff: changesOf(same) } : {}),
-    ...(diff && revision === undefined ? { diffs: line.slice(1).map((version) => ({ revision: version.rev, changes: changesOf(version) })) } : {}),
+    ...(diff && revision === undefined
+      ? { diffs: line.slice(1).map((version) => ({ revision: version.rev, changes: changesOf(version) })) }
+      : {}),
     stateRoot: queue.stateRoot,
   };
 }
 
 function historyText(result: History, style: Style): string {
-  if (result.diff !== undefined) return result.diff.length === 0 ? "no change but of time\n" : lines(changeLines(result.diff as Parameters<typeof changeLines>[0], style));
+  if (result.diff !== undefined)
+    return result.diff.length === 0
+      ? "no change but of time\n"
+      : lines(changeLines(result.diff as Parameters<typeof changeLines>[0], style));
   if (result.revision !== undefined) return formatJson(result.revision as JsonObject);
   const diffOf = (revision: number): string[] => {
     const found = result.diffs?.find((diff) => diff.revision === revision);
-    return found === undefined ? [] : changeLines(found.changes as Parameters<typeof changeLines>[0], style).map((line) => `    ${line}`);
+    return found === undefined
+      ? []
+      : changeLines(found.changes as Parameters<typeof changeLines>[0], style).map((line) => `    ${line}`);
   };
   return [
     `${paint(style, "bold", result.name)}  ${paint(style, "dim", result.id)}${result.removed === true ? paint(style, "red", "  removed") : ""}\n`,
-    section(style, "Life", result.history.map((entry) => historyLine(entry, style))),
+    section(
+      style,
+      "Life",
+      result.history.map((entry) => historyLine(entry, style)),
+    ),
     section(
       style,
       "Versions",
@@ -189,7 +249,11 @@ export const restore = operation({
     "The earlier content becomes a new version; nothing in between is lost. The status and what transitions recorded stay, unless with_status asks for the earlier status, which the transition table has to allow. A removed task comes back as it was.",
   examples: [
     { given, run: "task restore 'Add a login page' --revision 1", does: "undo the edit" },
-    { given: ["task add 'Add a login page'", "task remove 'Add a login page'"], run: "task restore 'Add a login page'", does: "bring back a removed task" },
+    {
+      given: ["task add 'Add a login page'", "task remove 'Add a login page'"],
+      run: "task restore 'Add a login page'",
+      does: "bring back a removed task",
+    },
   ],
   effect: "write",
   target: { rule: "queue" },
@@ -197,15 +261,31 @@ export const restore = operation({
   positional: [{ field: "task_id" }],
   complete: { task_id: "task" },
   input: v.strictObject({
-    task_id: v.pipe(v.string(), v.description("The task: its id, first digits of it, its slug, file name or exact name; removed ones too.")),
-    revision: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.description("The revision to bring back; for a removed task its last one by default."))),
+    task_id: v.pipe(
+      v.string(),
+      v.description("The task: its id, first digits of it, its slug, file name or exact name; removed ones too."),
+    ),
+    revision: v.optional(
+      v.pipe(
+        v.number(),
+        v.integer(),
+        v.minValue(1),
+        v.description("The revision to bring back; for a removed task its last one by default."),
+      ),
+    ),
     with_status: v.optional(v.pipe(v.boolean(), v.description("Go back to that revision's status as well."))),
     ...provenanceFields,
     ...holderFields,
     ...dirField,
   }),
   flags: { ...provenanceFlags, ...holderFlags },
-  output: v.object({ ...oneTask, oldStatus: statusShape, newStatus: statusShape, restored: v.pipe(v.number(), v.description("The revision that was brought back.")), changed: v.boolean() }),
+  output: v.object({
+    ...oneTask,
+    oldStatus: statusShape,
+    newStatus: statusShape,
+    restored: v.pipe(v.number(), v.description("The revision that was brought back.")),
+    changed: v.boolean(),
+  }),
   async run(call, input) {
     return await withQueue(call, async ({ queue, settings }) => {
       const found = anyTask(call, queue, input.task_id, "restore");
@@ -217,29 +297,57 @@ export const restore = operation({
         if (input.revision === undefined && !removed) {
           throw new DotbotError("INVALID_INPUT", "which revision?", {
             hint: `\`dotbot task history ${row.id8}\` shows them; the present one is ${row.rev}`,
-            example: call.surface === "cli" ? `dotbot task restore ${row.id8} --revision ${Math.max(1, row.rev - 1)}` : JSON.stringify({ task_id: row.id, revision: Math.max(1, row.rev - 1) }),
+            example:
+              call.surface === "cli"
+                ? `dotbot task restore ${row.id8} --revision ${Math.max(1, row.rev - 1)}`
+                : JSON.stringify({ task_id: row.id, revision: Math.max(1, row.rev - 1) }),
             details: { missing: ["revision"] },
           });
         }
         const theft = guardClaim(call, tx, row, holderOf(call, input), input.steal, "restore");
-        const version = versionAt(tx.ledger, row, input.revision ?? row.rev, exampleFor(call, "restore", row.id8, " --revision 1"));
+        const version = versionAt(
+          tx.ledger,
+          row,
+          input.revision ?? row.rev,
+          exampleFor(call, "restore", row.id8, " --revision 1"),
+        );
         const present = tx.document(row);
         const old = documentOf(version);
         const wanted = input.with_status === true ? version.status : row.status;
-        if (wanted !== row.status && !removed && !mayMove(row.status, wanted)) throw illegal(call, row, wanted, "restore");
+        if (wanted !== row.status && !removed && !mayMove(row.status, wanted))
+          throw illegal(call, row, wanted, "restore");
         const next: JsonObject = { ...old };
         // What transitions recorded stays: the document goes on telling the truth about what happened.
         for (const name of RESERVED_FIELDS) next[name] = present[name];
         new DependencyDesk(call, tx.ledger).refuseCycle(row.id, next, wanted);
         const same = fieldChanges(present, next).length === 0;
-        if (same && wanted === row.status && !removed && theft === null) return { row, before: row.status, version, changed: false };
-        const reason = [`revision ${version.rev} restored`, ...(removed ? ["the task had been removed"] : []), ...(theft === null ? [] : [theft])].join("; ");
+        if (same && wanted === row.status && !removed && theft === null)
+          return { row, before: row.status, version, changed: false };
+        const reason = [
+          `revision ${version.rev} restored`,
+          ...(removed ? ["the task had been removed"] : []),
+          ...(theft === null ? [] : [theft]),
+        ].join("; ");
         const entry = entryOf(who, row.status, wanted, reason);
-        const doc = wanted === row.status ? { ...next, updated_at: who.at, history: [...historyOf(present), { ...entry }].slice(-HISTORY_IN_FILE) } : moved(next, row.status, { to: wanted, entry });
+        const doc =
+          wanted === row.status
+            ? { ...next, updated_at: who.at, history: [...historyOf(present), { ...entry }].slice(-HISTORY_IN_FILE) }
+            : moved(next, row.status, { to: wanted, entry });
         const place = removed ? ("view" as const) : row.place;
-        return { row: tx.save(row, doc, { at: who.at, by: who.by, kind: "restored", status: wanted, place, entry }), before: row.status, version, changed: true };
+        return {
+          row: tx.save(row, doc, { at: who.at, by: who.by, kind: "restored", status: wanted, place, entry }),
+          before: row.status,
+          version,
+          changed: true,
+        };
       });
-      return { ...oneTaskOf(call, queue, result.row), oldStatus: result.before, newStatus: result.row.status, restored: result.version.rev, changed: result.changed };
+      return {
+        ...oneTaskOf(call, queue, result.row),
+        oldStatus: result.before,
+        newStatus: result.row.status,
+        restored: result.version.rev,
+        changed: result.changed,
+      };
     });
   },
   text: ({ task, restored, changed, newStatus }) =>

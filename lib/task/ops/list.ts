@@ -6,14 +6,27 @@ import { compactJson, type JsonObject, parseJson } from "../../json.ts";
 import { operation, type Call } from "../../op.ts";
 import { loadSettings } from "../../settings.ts";
 import { count, displayWidth, nearest, padEnd, paint, quote, type Style } from "../../text.ts";
+import { categoriesOf } from "../categories.ts";
 import { holderName, holds } from "../claim.ts";
 import { look, type Mark, type Wishes } from "../look.ts";
-import { DEFAULT_PRIORITY, EFFORTS, STATUSES } from "../model.ts";
+import { CATEGORIES, EFFORTS, STATUSES } from "../model.ts";
 import { provenanceFields } from "../provenance.ts";
 import { CHECKED_FILES, Queue } from "../queue.ts";
 import { QueueWatch } from "../watch.ts";
-import { brokenShape, conflictsShape, dirField, field, holderFields, holderFlags, holderOf, paintStatus, provenanceFlags, standingClaim, taskDocument } from "./common.ts";
-import { categoriesOf } from "./draft.ts";
+import {
+  brokenShape,
+  conflictsShape,
+  dirField,
+  field,
+  holderFields,
+  holderFlags,
+  holderOf,
+  paintStatus,
+  provenanceFlags,
+  standingClaim,
+  taskDocument,
+} from "./common.ts";
+import { priorityText } from "./shapes.ts";
 
 /** Tools get no more than this many tasks in one answer. */
 const TOOL_LIMIT = 100;
@@ -29,9 +42,15 @@ const filterFields = {
   tag: v.optional(v.pipe(v.array(v.string()), v.description("Tasks with any of these tags."))),
   min_priority: priority("Priority from here on, as a number; lower is sooner."),
   max_priority: priority("Priority up to here."),
-  text: v.optional(v.pipe(v.string(), v.description("Tasks whose name, slug, id or description holds this, in any case."))),
-  blocked: v.optional(v.pipe(v.boolean(), v.description("true: open tasks that wait for others; false: tasks that don't."))),
-  claimed: v.optional(v.pipe(v.boolean(), v.description("true: tasks that somebody holds; false: tasks that nobody holds."))),
+  text: v.optional(
+    v.pipe(v.string(), v.description("Tasks whose name, slug, id or description holds this, in any case.")),
+  ),
+  blocked: v.optional(
+    v.pipe(v.boolean(), v.description("true: open tasks that wait for others; false: tasks that don't.")),
+  ),
+  claimed: v.optional(
+    v.pipe(v.boolean(), v.description("true: tasks that somebody holds; false: tasks that nobody holds.")),
+  ),
   mine: v.optional(v.pipe(v.boolean(), v.description("Tasks that the caller (owner or session_id) holds."))),
   archived: v.optional(v.pipe(v.boolean(), v.description("Archived tasks instead of those in sight."))),
 };
@@ -54,7 +73,10 @@ const listOutput = v.object({
 });
 type Listed = v.InferOutput<typeof listOutput>;
 
-const given = ["task add 'Add a login page' --priority 10", "task add 'Add a logout button' --depends-on 'Add a login page'"] as const;
+const given = [
+  "task add 'Add a login page' --priority 10",
+  "task add 'Add a logout button' --depends-on 'Add a login page'",
+] as const;
 
 const listInput = v.strictObject({
   ...filterFields,
@@ -72,7 +94,8 @@ export const list = operation({
   name: "task list",
   aliases: ["task ls"],
   summary: "List tasks",
-  details: "All tasks in sight, or those that the filters choose; several filters must all hold. Files that can't be read and versions in conflict are reported beside the tasks.",
+  details:
+    "All tasks in sight, or those that the filters choose; several filters must all hold. Files that can't be read and versions in conflict are reported beside the tasks.",
   examples: [
     { given, run: "task list", does: "all of them" },
     { given, run: "task list --status todo --blocked", does: "what waits for something else" },
@@ -92,7 +115,10 @@ export const list = operation({
   output: listOutput,
   async run(call, input) {
     if (input.watch !== true) return await listed(call, input);
-    if (call.answer === undefined) throw new DotbotError("USAGE", "this surface can't show a list again and again", { example: "dotbot task list --watch" });
+    if (call.answer === undefined)
+      throw new DotbotError("USAGE", "this surface can't show a list again and again", {
+        example: "dotbot task list --watch",
+      });
     using watch = new QueueWatch(call, call.target.repo);
     for (;;) {
       await call.answer.update(await listed(call, input));
@@ -147,12 +173,16 @@ async function listed(call: Call, input: ListInput): Promise<Listed> {
 /** A misspelt category would otherwise look like an empty queue. */
 function checkCategories(call: Call, queue: Queue, wanted: readonly string[] | undefined): void {
   if (wanted === undefined) return;
-  const known = new Set([...categoriesOf(loadSettings(call, queue.stateRoot)), ...queue.ledger.tasks("place <> 'removed'").flatMap((row) => row.category ?? [])]);
+  const known = new Set([
+    ...categoriesOf(loadSettings(call, queue.stateRoot)),
+    ...queue.ledger.tasks("place <> 'removed'").flatMap((row) => row.category ?? []),
+  ]);
   for (const name of wanted) {
     if (known.has(name)) continue;
-    const near = nearest(name, known);
+    const near = nearest(name, known) ?? CATEGORIES[0];
     throw new DotbotError("INVALID_INPUT", `category ${quote(name)} isn't one of ${[...known].join(", ")}`, {
-      ...(near === undefined ? {} : { hint: `did you mean ${quote(near)}?`, example: call.surface === "cli" ? `dotbot task list --category ${near}` : JSON.stringify({ category: [near] }) }),
+      hint: `did you mean ${quote(near)}?`,
+      example: call.surface === "cli" ? `dotbot task list --category ${near}` : JSON.stringify({ category: [near] }),
     });
   }
 }
@@ -168,15 +198,19 @@ function listText(result: Listed, style: Style): string {
   let columns = "";
   let text = "";
   for (const task of result.tasks) {
-    if (last["status"] !== task["status"] || last["priority"] !== task["priority"] || last["effort"] !== task["effort"]) {
+    if (
+      last["status"] !== task["status"] ||
+      last["priority"] !== task["priority"] ||
+      last["effort"] !== task["effort"]
+    ) {
       last = task;
-      columns = `  ${paintStatus(style, field(task, "status"), padEnd(field(task, "status"), widest))}  ${String(task["priority"] ?? DEFAULT_PRIORITY).padStart(3)}  ${field(task, "effort").padEnd(2)}  `;
+      columns = `  ${paintStatus(style, field(task, "status"), padEnd(field(task, "status"), widest))}  ${priorityText(task).padStart(3)}  ${field(task, "effort").padEnd(2)}  `;
     }
     const id = String(task["id"]);
     const mark = marked ? result.marks[id] : undefined;
     const tail = mark === undefined ? "" : `  ${markText(mark, style)}`;
     const room = style.width - before - (tail === "" ? 0 : displayWidth(tail));
-    text += `${id.slice(0, 8)}${columns}${fit(String(task["name"] ?? id), room)}${tail}\n`;
+    text += `${id.slice(0, 8)}${columns}${fit(field(task, "name") || id, room)}${tail}\n`;
   }
   return text + listFooter(result, style);
 }
@@ -217,8 +251,20 @@ export function fit(text: string, columns: number, least = 20): string {
 function listFooter(result: Listed, style: Style): string {
   const lines = [
     ...(result.truncated === true ? [paint(style, "dim", `${result.shown} of ${count(result.total, "task")}`)] : []),
-    ...result.broken.map((file) => paint(style, "red", `can't be read: ${file.path}${file.line === null ? "" : `:${file.line}:${file.column ?? 1}`}: ${file.message}`)),
-    ...result.conflicts.map((conflict) => paint(style, "red", `another version of ${quote(conflict.name ?? "a task")}: ${conflict.path}; settle it with \`dotbot task resolve\``)),
+    ...result.broken.map((file) =>
+      paint(
+        style,
+        "red",
+        `can't be read: ${file.path}${file.line === null ? "" : `:${file.line}:${file.column ?? 1}`}: ${file.message}`,
+      ),
+    ),
+    ...result.conflicts.map((conflict) =>
+      paint(
+        style,
+        "red",
+        `another version of ${quote(conflict.name ?? "a task")}: ${conflict.path}; settle it with \`dotbot task resolve\``,
+      ),
+    ),
   ];
   return lines.map((line) => `${line}\n`).join("");
 }

@@ -12,7 +12,21 @@ import { findTask } from "../names.ts";
 import { entryOf, oneLine, provenance, provenanceFields } from "../provenance.ts";
 import type { Queue, Tx } from "../queue.ts";
 import { dependentsOf } from "../relations.ts";
-import { dirField, exampleFor, field, guardClaim, holderFields, holderFlags, holderOf, namedTask, oneTask, oneTaskOf, provenanceFlags, taskField, withQueue } from "./common.ts";
+import {
+  dirField,
+  exampleFor,
+  field,
+  guardClaim,
+  holderFields,
+  holderFlags,
+  holderOf,
+  namedTask,
+  oneTask,
+  oneTaskOf,
+  provenanceFlags,
+  taskField,
+  withQueue,
+} from "./common.ts";
 import { tagLine, tagOf, tagShape } from "./shapes.ts";
 
 // ── remove ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -33,7 +47,9 @@ export const remove = operation({
   complete: { task_id: "task" },
   input: v.strictObject({
     ...taskField,
-    force_dependents: v.optional(v.pipe(v.boolean(), v.description("Remove it although open tasks depend on it; they will be blocked."))),
+    force_dependents: v.optional(
+      v.pipe(v.boolean(), v.description("Remove it although open tasks depend on it; they will be blocked.")),
+    ),
     reason: v.optional(v.pipe(v.string(), v.description("Why; for its history."))),
     ...provenanceFields,
     ...holderFields,
@@ -86,11 +102,18 @@ function refuseWorktree(tx: Tx, row: TaskRow): void {
 
 function stillNeeded(call: Call, row: TaskRow, dependents: readonly TaskRow[]): DotbotError {
   const names = dependents.slice(0, 5).map((other) => `${other.id8} (${other.name})`);
-  return new DotbotError("REFUSED", `${count(dependents.length, "open task")} ${dependents.length === 1 ? "depends" : "depend"} on ${quote(row.name)} (${row.id8}): ${names.join(", ")}${dependents.length > 5 ? ", …" : ""}`, {
-    hint: "take it out of their dependencies, cancel it instead (then they may go on), or remove it all the same",
-    example: call.surface === "cli" ? `dotbot task remove ${row.id8} --force-dependents` : JSON.stringify({ task_id: row.id, force_dependents: true }),
-    details: { task: row.id, dependents: dependents.map(tagOf) },
-  });
+  return new DotbotError(
+    "REFUSED",
+    `${count(dependents.length, "open task")} ${dependents.length === 1 ? "depends" : "depend"} on ${quote(row.name)} (${row.id8}): ${names.join(", ")}${dependents.length > 5 ? ", …" : ""}`,
+    {
+      hint: "take it out of their dependencies, cancel it instead (then they may go on), or remove it all the same",
+      example:
+        call.surface === "cli"
+          ? `dotbot task remove ${row.id8} --force-dependents`
+          : JSON.stringify({ task_id: row.id, force_dependents: true }),
+      details: { task: row.id, dependents: dependents.map(tagOf) },
+    },
+  );
 }
 
 // ── archive ──────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -98,7 +121,8 @@ function stillNeeded(call: Call, row: TaskRow, dependents: readonly TaskRow[]): 
 export const archive = operation({
   name: "task archive",
   summary: "Move finished tasks out of sight",
-  details: "Only closed tasks (done, failed, skipped, split, cancelled). Archived ones still satisfy what depends on them; `task list --archived` shows them, --undo brings them back.",
+  details:
+    "Only closed tasks (done, failed, skipped, split, cancelled). Archived ones still satisfy what depends on them; `task list --archived` shows them, --undo brings them back.",
   examples: [
     { given: [...given, "task done 'Add a login page'"], run: "task archive 'Add a login page'", does: "this one" },
     { run: "task archive --older-than 30d", does: "all that were finished more than a month ago" },
@@ -110,20 +134,30 @@ export const archive = operation({
   positional: [{ field: "tasks", variadic: true, optional: true }],
   complete: { tasks: "task" },
   input: v.strictObject({
-    tasks: v.optional(v.pipe(v.array(v.string()), v.description("Tasks, by id, first digits, slug, file name or exact name."))),
+    tasks: v.optional(
+      v.pipe(v.array(v.string()), v.description("Tasks, by id, first digits, slug, file name or exact name.")),
+    ),
     older_than: v.optional(duration("All closed tasks that were finished longer ago than this, as 30d.")),
     undo: v.optional(v.pipe(v.boolean(), v.description("Bring the named tasks back into sight."))),
     ...dirField,
   }),
   flags: { older_than: { value: "duration" } },
-  output: v.object({ tasks: v.pipe(v.array(tagShape), v.description("Those that moved.")), changed: v.boolean(), stateRoot: v.string() }),
+  output: v.object({
+    tasks: v.pipe(v.array(tagShape), v.description("Those that moved.")),
+    changed: v.boolean(),
+    stateRoot: v.string(),
+  }),
   async run(call, input) {
     return await withQueue(call, async ({ queue }) => {
       const undo = input.undo === true;
-      const named = (input.tasks ?? []).map((name) => findTask(queue.ledger, name, (task) => exampleFor(call, "archive", task)));
+      const named = (input.tasks ?? []).map((name) =>
+        findTask(queue.ledger, name, (task) => exampleFor(call, "archive", task)),
+      );
       if (named.length === 0 && (undo || input.older_than === undefined)) {
         throw new DotbotError("USAGE", undo ? "which tasks come back?" : "which tasks?", {
-          hint: undo ? "`dotbot task list --archived` shows them" : "name tasks, or say how old finished ones have to be",
+          hint: undo
+            ? "`dotbot task list --archived` shows them"
+            : "name tasks, or say how old finished ones have to be",
           example: undo ? "dotbot task archive 1a2b3c4d --undo" : "dotbot task archive --older-than 30d",
         });
       }
@@ -139,26 +173,36 @@ export const archive = operation({
       return { tasks: moved, changed: moved.length > 0, stateRoot: queue.stateRoot };
     });
   },
-  text: (result, style) => (result.tasks.length === 0 ? "nothing to move\n" : result.tasks.map((tag) => `${tagLine(style, tag)}\n`).join("")),
+  text: (result, style) =>
+    result.tasks.length === 0 ? "nothing to move\n" : result.tasks.map((tag) => `${tagLine(style, tag)}\n`).join(""),
   ids: (result) => result.tasks.map((tag) => tag.id),
 });
 
 function cutOf(call: Call, age: string | undefined): number | null {
   if (age === undefined) return null;
   const ms = parseDuration(age);
-  if (ms === undefined) throw new DotbotError("INVALID_INPUT", `older_than ${quote(age)} isn't ${DURATION_WORDS}`, { example: "dotbot task archive --older-than 30d" });
+  if (ms === undefined)
+    throw new DotbotError("INVALID_INPUT", `older_than ${quote(age)} isn't ${DURATION_WORDS}`, {
+      example: "dotbot task archive --older-than 30d",
+    });
   return call.now().getTime() - ms;
 }
 
 function finishedBefore(queue: Queue, cut: number): TaskRow[] {
   const closed = CLOSED.map((status) => `'${status}'`).join(", ");
-  return queue.ledger.tasks(`place = 'view' AND status IN (${closed})`).filter((row) => Date.parse(row.completedAt ?? row.updatedAt) <= cut);
+  return queue.ledger
+    .tasks(`place = 'view' AND status IN (${closed})`)
+    .filter((row) => Date.parse(row.completedAt ?? row.updatedAt) <= cut);
 }
 
 function stillOpen(row: TaskRow): DotbotError {
-  return new DotbotError("REFUSED", `${quote(row.name)} (${row.id8}) is ${row.status}: only finished tasks are archived`, {
-    hint: `finished are ${CLOSED.join(", ")}`,
-    example: `dotbot task cancel ${row.id8}`,
-    details: { task: row.id, status: row.status },
-  });
+  return new DotbotError(
+    "REFUSED",
+    `${quote(row.name)} (${row.id8}) is ${row.status}: only finished tasks are archived`,
+    {
+      hint: `finished are ${CLOSED.join(", ")}`,
+      example: `dotbot task cancel ${row.id8}`,
+      details: { task: row.id, status: row.status },
+    },
+  );
 }

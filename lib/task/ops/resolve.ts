@@ -2,7 +2,7 @@
 import * as v from "valibot";
 
 import { DotbotError } from "../../error.ts";
-import { asNumber, decodeUtf8, type JsonObject, tryParseJson } from "../../json.ts";
+import { asNumber, compactJson, decodeUtf8, type JsonObject, tryParseJson } from "../../json.ts";
 import { operation, type Call } from "../../op.ts";
 import { count, paint, quote, type Style } from "../../text.ts";
 import { changeLines, fieldChanges } from "../diff.ts";
@@ -10,7 +10,19 @@ import type { ConflictRow, TaskRow } from "../ledger.ts";
 import { HISTORY_IN_FILE, historyOf, isObject, isStatus, mayMove, moved, type Status } from "../model.ts";
 import { entryOf, provenance, provenanceFields, type Provenance } from "../provenance.ts";
 import type { Queue, Tx } from "../queue.ts";
-import { dirField, field, guardClaim, holderFields, holderFlags, holderOf, namedTask, provenanceFlags, taskDocument, taskField, withQueue } from "./common.ts";
+import {
+  dirField,
+  field,
+  guardClaim,
+  holderFields,
+  holderFlags,
+  holderOf,
+  namedTask,
+  provenanceFlags,
+  taskDocument,
+  taskField,
+  withQueue,
+} from "./common.ts";
 import { DependencyDesk } from "./dependencies.ts";
 import { illegal } from "./move.ts";
 
@@ -57,23 +69,45 @@ export const resolve = operation({
     ours: v.optional(v.pipe(v.boolean(), v.description("Keep the ledger's version."))),
     theirs: v.optional(v.pipe(v.boolean(), v.description("Take the other version."))),
     merged: v.optional(v.pipe(v.looseObject({}), v.description("Take this document instead of both."))),
-    hash: v.optional(v.pipe(v.string(), v.minLength(4), v.description("Which one, when there are several: first digits of its hash."))),
+    hash: v.optional(
+      v.pipe(v.string(), v.minLength(4), v.description("Which one, when there are several: first digits of its hash.")),
+    ),
     ...provenanceFields,
     ...holderFields,
     ...dirField,
   }),
-  flags: { ...provenanceFlags, ...holderFlags, merged: { name: "file", json: true, value: "file|-" }, hash: { value: "digits" } },
+  flags: {
+    ...provenanceFlags,
+    ...holderFlags,
+    merged: { name: "file", json: true, value: "file|-" },
+    hash: { value: "digits" },
+  },
   output: resolveOutput,
   async run(call, input) {
     const choices = [input.ours === true, input.theirs === true, input.merged !== undefined].filter(Boolean).length;
-    if (choices > 1) throw new DotbotError("USAGE", "one choice at a time: ours, theirs or a file", { example: "dotbot task resolve 1a2b3c4d --theirs" });
+    if (choices > 1)
+      throw new DotbotError("USAGE", "one choice at a time: ours, theirs or a file", {
+        example: "dotbot task resolve 1a2b3c4d --theirs",
+      });
     return await withQueue(call, async ({ queue, settings }) => {
-      const named = input.task_id === undefined && (choices === 0 || input.hash !== undefined) ? null : await namedTask(call, queue, input.task_id, "resolve");
+      const named =
+        input.task_id === undefined && (choices === 0 || input.hash !== undefined)
+          ? null
+          : await namedTask(call, queue, input.task_id, "resolve");
       const matches = (conflict: ConflictRow): boolean =>
-        (named === null || conflict.id === named.id) && (input.hash === undefined || conflict.hash.startsWith(input.hash.toLowerCase()));
+        (named === null || conflict.id === named.id) &&
+        (input.hash === undefined || conflict.hash.startsWith(input.hash.toLowerCase()));
       if (choices === 0 || input.list === true) {
         await queue.finishRead();
-        return { conflicts: queue.ledger.conflicts().filter(matches).map((conflict) => told(queue, conflict)), settled: [], changed: false, stateRoot: queue.stateRoot };
+        return {
+          conflicts: queue.ledger
+            .conflicts()
+            .filter(matches)
+            .map((conflict) => told(queue, conflict)),
+          settled: [],
+          changed: false,
+          stateRoot: queue.stateRoot,
+        };
       }
       const who = await provenance(call, call.target.repo, input, settings.provenance.require_session);
       const outcome = await queue.write("task resolve", (tx) => {
@@ -86,7 +120,8 @@ export const resolve = operation({
         if (input.ours !== true) {
           if (row === null) throw unreadable(first);
           if (input.theirs === true && conflicts.length > 1) throw several(row, conflicts);
-          const theirs = input.theirs === true ? readable(queue, first) : { doc: mergedDocument(row, input.merged as JsonObject) };
+          const theirs =
+            input.theirs === true ? readable(queue, first) : { doc: mergedDocument(row, input.merged as JsonObject) };
           takeOver(call, tx, row, theirs.doc, who);
         }
         for (const conflict of conflicts) putAway(queue, tx, conflict, who);
@@ -114,7 +149,10 @@ function told(queue: Queue, conflict: ConflictRow): Told {
     path: conflict.path,
     hash: conflict.hash,
     at: conflict.at,
-    changes: row === undefined || theirs === null ? [] : fieldChanges(queue.document(row), theirs.doc).map((change) => ({ ...change })),
+    changes:
+      row === undefined || theirs === null
+        ? []
+        : fieldChanges(queue.document(row), theirs.doc).map((change) => ({ ...change })),
   };
 }
 
@@ -138,9 +176,13 @@ function readable(queue: Queue, conflict: ConflictRow): { doc: JsonObject } {
 function mergedDocument(row: TaskRow, merged: JsonObject): JsonObject {
   const id = merged["id"];
   if (id === undefined || id === row.id) return merged;
-  throw new DotbotError("INVALID_INPUT", `the document is of another task: its id is ${quote(String(id))}, not ${row.id}`, {
-    hint: "keep the id, or leave it out",
-  });
+  throw new DotbotError(
+    "INVALID_INPUT",
+    `the document is of another task: its id is ${quote(typeof id === "string" ? id : compactJson(id))}, not ${row.id}`,
+    {
+      hint: "keep the id, or leave it out",
+    },
+  );
 }
 
 /** Makes a document the next version: its content, both histories, and its status where the table allows that move. */
@@ -152,7 +194,12 @@ function takeOver(call: Call, tx: Tx, row: TaskRow, theirs: JsonObject, who: Pro
   const entry = entryOf(who, row.status, status, "conflict settled");
   const doc: JsonObject =
     status === row.status
-      ? { ...merged, status, updated_at: who.at, history: [...joined(ours, theirs), { ...entry }].slice(-HISTORY_IN_FILE) }
+      ? {
+          ...merged,
+          status,
+          updated_at: who.at,
+          history: [...joined(ours, theirs), { ...entry }].slice(-HISTORY_IN_FILE),
+        }
       : moved(merged, row.status, { to: status, entry });
   new DependencyDesk(call, tx.ledger).refuseCycle(row.id, doc, status);
   tx.save(row, doc, { at: who.at, by: who.by, kind: "resolved", status, entry });
@@ -161,7 +208,9 @@ function takeOver(call: Call, tx: Tx, row: TaskRow, theirs: JsonObject, who: Pro
 /** What happened on either side, each step once, in the order of time. */
 function joined(ours: JsonObject, theirs: JsonObject): JsonObject[] {
   const entries = new Map([...historyOf(ours), ...historyOf(theirs)].map((entry) => [JSON.stringify(entry), entry]));
-  return [...entries.values()].sort((a, b) => (field(a, "at") < field(b, "at") ? -1 : field(a, "at") > field(b, "at") ? 1 : 0));
+  return [...entries.values()].sort((a, b) =>
+    field(a, "at") < field(b, "at") ? -1 : field(a, "at") > field(b, "at") ? 1 : 0,
+  );
 }
 
 /** Keeps the other version among the task's own (or, unreadable, beside them), and lets its file be drawn anew. */
@@ -171,34 +220,58 @@ function putAway(queue: Queue, tx: Tx, conflict: ConflictRow, who: Provenance): 
   if (content !== null && row !== undefined) {
     tx.ledger.addVersion(
       row.id,
-      { rev: row.rev, hash: conflict.hash, status: row.status, kind: "older", at: who.at, by: who.by, doc: content.text },
+      {
+        rev: row.rev,
+        hash: conflict.hash,
+        status: row.status,
+        kind: "older",
+        at: who.at,
+        by: who.by,
+        doc: content.text,
+      },
       asNumber(content.doc["revision"]) ?? null,
     );
     if (!conflict.path.includes(":")) tx.redraw(row, conflict.path);
   } else {
     const bytes = tx.ledger.conflictContent(conflict.path, conflict.hash);
-    tx.ledger.putRecord(SETTLED, `${conflict.path} ${conflict.hash}`, { at: who.at, by: who.by, base64: Buffer.from(bytes ?? []).toString("base64") });
+    tx.ledger.putRecord(SETTLED, `${conflict.path} ${conflict.hash}`, {
+      at: who.at,
+      by: who.by,
+      base64: Buffer.from(bytes ?? []).toString("base64"),
+    });
   }
   tx.ledger.dropConflict(conflict.path, conflict.hash);
 }
 
 function nothingToSettle(row: TaskRow | null, hash: string | undefined): DotbotError {
-  const which = row === null ? (hash === undefined ? "" : ` with the hash ${quote(hash)}`) : ` of ${quote(row.name)} (${row.id8})`;
-  return new DotbotError("NOT_FOUND", `there is no other version${which} to settle`, { hint: "`dotbot task resolve` lists what there is", example: "dotbot task resolve" });
+  const which =
+    row === null ? (hash === undefined ? "" : ` with the hash ${quote(hash)}`) : ` of ${quote(row.name)} (${row.id8})`;
+  return new DotbotError("NOT_FOUND", `there is no other version${which} to settle`, {
+    hint: "`dotbot task resolve` lists what there is",
+    example: "dotbot task resolve",
+  });
 }
 
 function unreadable(conflict: ConflictRow): DotbotError {
-  return new DotbotError("INVALID_INPUT", `${quote(conflict.path, 200)} isn't readable as a task, so it can't be taken`, {
-    hint: "--ours puts it aside; it stays in the ledger",
-    example: `dotbot task resolve --hash ${conflict.hash.slice(0, 8)} --ours`,
-  });
+  return new DotbotError(
+    "INVALID_INPUT",
+    `${quote(conflict.path, 200)} isn't readable as a task, so it can't be taken`,
+    {
+      hint: "--ours puts it aside; it stays in the ledger",
+      example: `dotbot task resolve --hash ${conflict.hash.slice(0, 8)} --ours`,
+    },
+  );
 }
 
 function several(row: TaskRow, conflicts: readonly ConflictRow[]): DotbotError {
-  return new DotbotError("INVALID_INPUT", `${quote(row.name)} has ${count(conflicts.length, "other version")}: ${conflicts.map((conflict) => conflict.hash.slice(0, 8)).join(", ")}`, {
-    hint: "say which one",
-    example: `dotbot task resolve ${row.id8} --theirs --hash ${conflicts[0]?.hash.slice(0, 8) ?? ""}`,
-  });
+  return new DotbotError(
+    "INVALID_INPUT",
+    `${quote(row.name)} has ${count(conflicts.length, "other version")}: ${conflicts.map((conflict) => conflict.hash.slice(0, 8)).join(", ")}`,
+    {
+      hint: "say which one",
+      example: `dotbot task resolve ${row.id8} --theirs --hash ${conflicts[0]?.hash.slice(0, 8) ?? ""}`,
+    },
+  );
 }
 
 function resolveText(result: Resolved, style: Style): string {
@@ -210,6 +283,12 @@ function resolveText(result: Resolved, style: Style): string {
   }
   if (result.conflicts.length === 0) return "nothing to settle\n";
   return result.conflicts
-    .map((conflict) => line(conflict) + changeLines(conflict.changes as Parameters<typeof changeLines>[0], style).map((change) => `  ${change}\n`).join(""))
+    .map(
+      (conflict) =>
+        line(conflict) +
+        changeLines(conflict.changes as Parameters<typeof changeLines>[0], style)
+          .map((change) => `  ${change}\n`)
+          .join(""),
+    )
     .join("");
 }

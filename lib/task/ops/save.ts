@@ -9,9 +9,18 @@ import { readHead, requireTree, resolveRepo, type Repo } from "../../git/repo.ts
 import { operation, type Call } from "../../op.ts";
 import type { Settings } from "../../settings.ts";
 import { count, quote } from "../../text.ts";
+import { timestamp } from "../model.ts";
 import { oneLine } from "../provenance.ts";
 import type { Queue } from "../queue.ts";
-import { commitOf, fetchSnapshot, pushSnapshot, readSnapshot, saveSnapshot } from "../snapshot.ts";
+import {
+  commitOf,
+  fetchSnapshot,
+  forgetLoaded,
+  noteLoaded,
+  pushSnapshot,
+  readSnapshot,
+  saveSnapshot,
+} from "../snapshot.ts";
 import { isTracked } from "../tracked.ts";
 import { dirField, withQueue } from "./common.ts";
 
@@ -89,6 +98,7 @@ export const save = operation({
 async function saveOnBranch(call: Call, repo: Repo, message: string, queue: Queue, settings: Settings) {
   const { branch } = settings.queue;
   const { commit, changed, files } = await saveSnapshot(call, repo, queue.ledger, branch, message);
+  if (changed) await queue.write("task save", (tx) => forgetLoaded(tx.ledger));
   return { commit, changed, files, onBranch: branch };
 }
 
@@ -168,7 +178,9 @@ export const load = operation({
     return await withQueue(call, async ({ queue, settings }) => {
       const { source, commit } = await snapshotMeant(call, queue.repo, settings, input);
       const documents = await readSnapshot(call, queue.repo, commit);
-      const taken = await queue.takeInForeign(documents, source);
+      const taken = await queue.takeInForeign(documents, source, (ledger) =>
+        noteLoaded(ledger, commit, timestamp(call.now())),
+      );
       return { ...(await echoOf(call, queue.repo, "the snapshot is taken in")), source, commit, ...taken };
     });
   },

@@ -1,4 +1,6 @@
 /** Reading one task: as it is, and with everything that somebody needs who is going to work on it. */
+import { resolve } from "node:path";
+
 import * as v from "valibot";
 
 import { DotbotError } from "../../error.ts";
@@ -8,12 +10,24 @@ import { operation, type Call } from "../../op.ts";
 import { nearest, paint, quote, table, type Style } from "../../text.ts";
 import { WORKTREE_RECORDS } from "../here.ts";
 import type { TaskRow } from "../ledger.ts";
-import { DEFAULT_PRIORITY, historyOf, isObject, pendingQuestions, stringList } from "../model.ts";
+import { historyOf, isObject, pendingQuestions, stringList } from "../model.ts";
 import type { Queue } from "../queue.ts";
 import { dependenciesOf, dependentsOf } from "../relations.ts";
-import { claimShape, dirField, exampleFor, field, namedTask, oneTask, oneTaskOf, paintStatus, shownClaim, standingClaim, taskField, withQueue } from "./common.ts";
-import { dependencyShape, dependencyTag, section, tagLine, tagOf, tagShape } from "./shapes.ts";
-import { resolve } from "node:path";
+import {
+  claimShape,
+  dirField,
+  exampleFor,
+  field,
+  namedTask,
+  oneTask,
+  oneTaskOf,
+  paintStatus,
+  shownClaim,
+  standingClaim,
+  taskField,
+  withQueue,
+} from "./common.ts";
+import { dependencyShape, dependencyTag, priorityText, section, tagLine, tagOf, tagShape } from "./shapes.ts";
 
 const worktreeShape = v.pipe(v.looseObject({}), v.description("Its worktree, as recorded when it was made."));
 
@@ -34,7 +48,9 @@ const showOutput = v.object({
   claim: v.optional(claimShape),
   dependencies: v.pipe(v.array(dependencyShape), v.description("What it waits for, and how far that is.")),
   worktree: v.optional(worktreeShape),
-  conflicts: v.optional(v.pipe(v.array(v.string()), v.description("Files that hold another version; `task resolve` settles them."))),
+  conflicts: v.optional(
+    v.pipe(v.array(v.string()), v.description("Files that hold another version; `task resolve` settles them.")),
+  ),
   value: v.optional(v.pipe(v.unknown(), v.description("With field: that value alone."))),
 });
 type Shown = v.InferOutput<typeof showOutput>;
@@ -57,7 +73,9 @@ export const show = operation({
   complete: { task_id: "task" },
   input: v.strictObject({
     ...taskField,
-    field: v.optional(v.pipe(v.string(), v.description("One value of the document, by its path: analysis.approach, steps.0."))),
+    field: v.optional(
+      v.pipe(v.string(), v.description("One value of the document, by its path: analysis.approach, steps.0.")),
+    ),
     ...dirField,
   }),
   flags: { field: { value: "a.b" } },
@@ -75,7 +93,9 @@ export const show = operation({
         dependencies: dependencies.map(dependencyTag),
         ...worktreeOf(queue, row.id),
         ...(conflicts.length === 0 ? {} : { conflicts }),
-        ...(input.field === undefined ? {} : { value: valueAt(queue.document(row), input.field, exampleFor(call, "show", row.id8, " --field name")) }),
+        ...(input.field === undefined
+          ? {}
+          : { value: valueAt(queue.document(row), input.field, exampleFor(call, "show", row.id8, " --field name")) }),
       };
     });
   },
@@ -88,14 +108,31 @@ function valueAt(doc: JsonObject, path: string, example: string): JsonValue {
   let value: JsonValue | undefined = doc;
   const walked: string[] = [];
   for (const key of path.split(".")) {
-    const keys: string[] = Array.isArray(value) ? value.map((_, i) => String(i)) : isJsonObject(value) ? Object.keys(value) : [];
-    const next: JsonValue | undefined = Array.isArray(value) ? value[Number(key)] : isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+    const keys: string[] = Array.isArray(value)
+      ? value.map((_, i) => String(i))
+      : isJsonObject(value)
+        ? Object.keys(value)
+        : [];
+    const next: JsonValue | undefined = Array.isArray(value)
+      ? value[Number(key)]
+      : isJsonObject(value) && Object.hasOwn(value, key)
+        ? value[key]
+        : undefined;
     if (next === undefined) {
       const near = nearest(key, keys);
-      throw new DotbotError("NOT_FOUND", `${walked.length === 0 ? "the task" : quote(walked.join("."))} has no ${quote(key)}`, {
-        hint: near === undefined ? (keys.length === 0 ? "there is nothing below it" : `there is ${keys.slice(0, 20).join(", ")}`) : `did you mean ${quote([...walked, near].join("."))}?`,
-        example,
-      });
+      throw new DotbotError(
+        "NOT_FOUND",
+        `${walked.length === 0 ? "the task" : quote(walked.join("."))} has no ${quote(key)}`,
+        {
+          hint:
+            near === undefined
+              ? keys.length === 0
+                ? "there is nothing below it"
+                : `there is ${keys.slice(0, 20).join(", ")}`
+              : `did you mean ${quote([...walked, near].join("."))}?`,
+          example,
+        },
+      );
     }
     walked.push(key);
     value = next;
@@ -114,11 +151,21 @@ function showText(result: Shown, style: Style): string {
   const dim = (text: string): string => paint(style, "dim", text);
   const facts: (readonly [string, string])[] = [
     ["status", paintStatus(style, field(task, "status")) + since(doc)],
-    ...(result.claim === undefined ? [] : [["held by", `${result.claim.owner || result.claim.session} since ${result.claim.since}`] as const]),
-    ["priority", [String(task["priority"] ?? DEFAULT_PRIORITY), ...["effort", "category", "type"].map((name) => field(task, name)).filter((word) => word !== "")].join(", ")],
+    ...(result.claim === undefined
+      ? []
+      : [["held by", `${result.claim.owner || result.claim.session} since ${result.claim.since}`] as const]),
+    [
+      "priority",
+      [
+        priorityText(task),
+        ...["effort", "category", "type"].map((name) => field(task, name)).filter((word) => word !== ""),
+      ].join(", "),
+    ],
     ...(stringList(doc["tags"]).length === 0 ? [] : [["tags", stringList(doc["tags"]).join(", ")] as const]),
     ...["condition", "working_dir", "model", "group_id", "parent_task_id"].flatMap((name) =>
-      stringList(doc[name]).length === 0 ? [] : [[name.replace(/_id$/, "").replaceAll("_", " "), stringList(doc[name]).join(", ")] as const],
+      stringList(doc[name]).length === 0
+        ? []
+        : [[name.replace(/_id$/, "").replaceAll("_", " "), stringList(doc[name]).join(", ")] as const],
     ),
     ...(result.worktree === undefined ? [] : [["worktree", field(result.worktree, "path")] as const]),
     ["file", result.path],
@@ -129,12 +176,34 @@ function showText(result: Shown, style: Style): string {
     `${paint(style, "bold", field(task, "name"))}  ${dim(field(task, "id"))}\n`,
     table(facts.map(([name, value]) => [dim(name), value])),
     section(style, "Description", field(task, "description").trim() === "" ? [] : [field(task, "description").trim()]),
-    section(style, "Waits for", result.dependencies.map((dependency) => `${dependency.state === "satisfied" ? "✓" : "·"} ${tagLine(style, dependency)}`)),
-    section(style, "Acceptance criteria", stringList(doc["acceptance_criteria"]).map((line) => `- ${line}`)),
-    section(style, "Steps", stringList(doc["steps"]).map((line, i) => `${i + 1}. ${line}`)),
+    section(
+      style,
+      "Waits for",
+      result.dependencies.map(
+        (dependency) => `${dependency.state === "satisfied" ? "✓" : "·"} ${tagLine(style, dependency)}`,
+      ),
+    ),
+    section(
+      style,
+      "Acceptance criteria",
+      stringList(doc["acceptance_criteria"]).map((line) => `- ${line}`),
+    ),
+    section(
+      style,
+      "Steps",
+      stringList(doc["steps"]).map((line, i) => `${i + 1}. ${line}`),
+    ),
     section(style, "Questions", questions),
-    section(style, "Another version", (result.conflicts ?? []).map((path) => `${path} (settle it with \`dotbot task resolve\`)`)),
-    section(style, "History", history.slice(-5).map((entry) => historyLine(entry, style))),
+    section(
+      style,
+      "Another version",
+      (result.conflicts ?? []).map((path) => `${path} (settle it with \`dotbot task resolve\`)`),
+    ),
+    section(
+      style,
+      "History",
+      history.slice(-5).map((entry) => historyLine(entry, style)),
+    ),
   ].join("");
 }
 
@@ -148,7 +217,10 @@ function questionLines(question: JsonObject): string {
   const recommended = field(question, "recommendation");
   return [
     field(question, "question"),
-    ...options.map((option) => `  ${field(option, "key")}) ${field(option, "label")}${field(option, "key") === recommended ? " (recommended)" : ""}`),
+    ...options.map(
+      (option) =>
+        `  ${field(option, "key")}) ${field(option, "label")}${field(option, "key") === recommended ? " (recommended)" : ""}`,
+    ),
   ].join("\n");
 }
 
@@ -157,14 +229,26 @@ export function historyLine(entry: Record<string, unknown>, style: Style): strin
   const at = field(entry, "at");
   const from = field(entry, "from");
   const to = paintStatus(style, field(entry, "to"));
-  const where = [field(entry, "branch"), field(entry, "commit").slice(0, 7)].filter((part) => part !== "" && part !== "unknown").join("@");
-  const parts = [at, from === "" ? `created as ${to}` : from === field(entry, "to") ? to : `${from} → ${to}`, field(entry, "by"), paint(style, "dim", where), field(entry, "reason")];
+  const where = [field(entry, "branch"), field(entry, "commit").slice(0, 7)]
+    .filter((part) => part !== "" && part !== "unknown")
+    .join("@");
+  const parts = [
+    at,
+    from === "" ? `created as ${to}` : from === field(entry, "to") ? to : `${from} → ${to}`,
+    field(entry, "by"),
+    paint(style, "dim", where),
+    field(entry, "reason"),
+  ];
   return parts.filter((part) => part !== "").join("  ");
 }
 
 // ── context ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-const fileShape = v.object({ kind: v.picklist(["standards", "agents", "skills", "decisions"]), name: v.string(), path: v.nullable(v.string()) });
+const fileShape = v.object({
+  kind: v.picklist(["standards", "agents", "skills", "decisions"]),
+  name: v.string(),
+  path: v.nullable(v.string()),
+});
 
 const contextOutput = v.object({
   ...oneTask,
@@ -175,7 +259,10 @@ const contextOutput = v.object({
   answers: v.pipe(v.array(v.looseObject({})), v.description("Questions that were answered, with the answers.")),
   analysis: v.pipe(v.nullable(v.looseObject({})), v.description("What was found out; null when there is none.")),
   files: v.pipe(v.array(fileShape), v.description("Applicable files; path is null for those that don't exist.")),
-  workingDir: v.pipe(v.nullable(v.string()), v.description("Absolute folder to work in; null where none is said or it doesn't exist.")),
+  workingDir: v.pipe(
+    v.nullable(v.string()),
+    v.description("Absolute folder to work in; null where none is said or it doesn't exist."),
+  ),
   worktree: v.optional(worktreeShape),
 });
 type Context = v.InferOutput<typeof contextOutput>;
@@ -225,7 +312,9 @@ export const context = operation({
 
 function commitsOf(doc: JsonObject): string[] {
   const commits = Array.isArray(doc["commits"]) ? doc["commits"] : [];
-  const shas = commits.map((commit) => (typeof commit === "string" ? commit : isObject(commit) ? field(commit, "commit_sha") || field(commit, "sha") : ""));
+  const shas = commits.map((commit) =>
+    typeof commit === "string" ? commit : isObject(commit) ? field(commit, "commit_sha") || field(commit, "sha") : "",
+  );
   return [...new Set([...shas, field(doc, "commit_sha")])].filter((sha) => sha !== "");
 }
 
@@ -245,7 +334,8 @@ function applicableFiles(stateRoot: string, doc: JsonObject): Context["files"] {
 }
 
 function workingDir(call: Call, worktree: Record<string, unknown> | undefined, doc: JsonObject): string | null {
-  const base = worktree === undefined ? (call.target.repo.workRoot ?? call.target.repo.stateRoot) : field(worktree, "path");
+  const base =
+    worktree === undefined ? (call.target.repo.workRoot ?? call.target.repo.stateRoot) : field(worktree, "path");
   const said = field(doc, "working_dir");
   if (said === "") return worktree === undefined ? null : base;
   const path = resolve(base, said);
@@ -258,14 +348,53 @@ function contextText(result: Context, style: Style): string {
   return [
     `${paint(style, "bold", field(task, "name"))}  ${paint(style, "dim", field(task, "id"))}  ${paintStatus(style, field(task, "status"))}\n`,
     section(style, "Description", field(task, "description").trim() === "" ? [] : [field(task, "description").trim()]),
-    section(style, "Acceptance criteria", stringList(doc["acceptance_criteria"]).map((line) => `- ${line}`)),
-    section(style, "Steps", stringList(doc["steps"]).map((line, i) => `${i + 1}. ${line}`)),
-    section(style, "Depends on", result.dependencies.map((dependency) => tagLine(style, dependency) + dependency.commits.map((sha) => ` ${sha.slice(0, 12)}`).join(""))),
-    section(style, "Waits for this", result.dependents.map((tag) => tagLine(style, tag))),
+    section(
+      style,
+      "Acceptance criteria",
+      stringList(doc["acceptance_criteria"]).map((line) => `- ${line}`),
+    ),
+    section(
+      style,
+      "Steps",
+      stringList(doc["steps"]).map((line, i) => `${i + 1}. ${line}`),
+    ),
+    section(
+      style,
+      "Depends on",
+      result.dependencies.map(
+        (dependency) => tagLine(style, dependency) + dependency.commits.map((sha) => ` ${sha.slice(0, 12)}`).join(""),
+      ),
+    ),
+    section(
+      style,
+      "Waits for this",
+      result.dependents.map((tag) => tagLine(style, tag)),
+    ),
     section(style, "Part of", result.parent === undefined ? [] : [tagLine(style, result.parent)]),
-    section(style, "Answers", result.answers.map((answer) => `${field(answer, "question")}\n  ${field(answer, "answer")}`)),
-    section(style, "Analysis", result.analysis === null ? [] : Object.entries(result.analysis).map(([name, value]) => `${name}: ${typeof value === "string" ? value : compactJson((value ?? null) as JsonValue)}`)),
-    section(style, "Files", result.files.map((file) => `${file.path ?? `${file.name} ${paint(style, "red", "(doesn't exist)")}`}`)),
-    section(style, "Work in", [result.workingDir].filter((path) => path !== null)),
+    section(
+      style,
+      "Answers",
+      result.answers.map((answer) => `${field(answer, "question")}\n  ${field(answer, "answer")}`),
+    ),
+    section(
+      style,
+      "Analysis",
+      result.analysis === null
+        ? []
+        : Object.entries(result.analysis).map(
+            ([name, value]) =>
+              `${name}: ${typeof value === "string" ? value : compactJson((value ?? null) as JsonValue)}`,
+          ),
+    ),
+    section(
+      style,
+      "Files",
+      result.files.map((file) => file.path ?? `${file.name} ${paint(style, "red", "(doesn't exist)")}`),
+    ),
+    section(
+      style,
+      "Work in",
+      [result.workingDir].filter((path) => path !== null),
+    ),
   ].join("");
 }

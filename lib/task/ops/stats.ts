@@ -21,7 +21,10 @@ const statsOutput = v.object({
   claimed: v.number(),
   archived: v.number(),
   oldestInProgress: v.nullable(v.object({ id: v.string(), name: v.string(), startedAt: v.nullable(v.string()) })),
-  doneLast7Days: v.pipe(v.array(v.object({ day: v.string(), done: v.number() })), v.description("Today last; days in UTC.")),
+  doneLast7Days: v.pipe(
+    v.array(v.object({ day: v.string(), done: v.number() })),
+    v.description("Today last; days in UTC."),
+  ),
   broken: v.number(),
   conflicts: v.number(),
   stateRoot: v.string(),
@@ -34,7 +37,8 @@ export const stats = operation({
   name: "task stats",
   tool: "task_get_stats",
   summary: "Count the tasks of the queue",
-  details: "By status, category and effort; how many wait or are held; the oldest one in progress; what was done in the last seven days.",
+  details:
+    "By status, category and effort; how many wait or are held; the oldest one in progress; what was done in the last seven days.",
   examples: [{ given: ["task add 'Add a login page'"], run: "task stats", does: "how the queue stands" }],
   effect: "read",
   target: { rule: "queue" },
@@ -50,7 +54,9 @@ export const stats = operation({
         const open = rows.filter((row) => !isClosed(row.status));
         return {
           total: rows.length,
-          byStatus: Object.fromEntries(STATUSES.map((status) => [status, rows.filter((row) => row.status === status).length])),
+          byStatus: Object.fromEntries(
+            STATUSES.map((status) => [status, rows.filter((row) => row.status === status).length]),
+          ),
           byCategory: tally(rows, (row) => row.category ?? "none"),
           byEffort: tally(rows, (row) => row.effort ?? "none"),
           open: open.length,
@@ -114,8 +120,14 @@ function statsText(result: Stats, style: Style): string {
     `category: ${numbers(result.byCategory)}\n`,
     `effort: ${numbers(result.byEffort)}\n`,
     `done in 7 days: ${week} (${result.doneLast7Days.map((day) => day.done).join(" ")})\n`,
-    started === null ? "" : `longest in progress: ${started.id.slice(0, 8)}  ${started.name}${started.startedAt === null ? "" : `, since ${started.startedAt}`}\n`,
-    result.broken === 0 ? "" : paint(style, "red", `${count(result.broken, "file")} can't be read; \`dotbot task list\` names them`) + "\n",
-    result.conflicts === 0 ? "" : paint(style, "red", `${count(result.conflicts, "conflict")}; see \`dotbot task resolve\``) + "\n",
+    started === null
+      ? ""
+      : `longest in progress: ${started.id.slice(0, 8)}  ${started.name}${started.startedAt === null ? "" : `, since ${started.startedAt}`}\n`,
+    result.broken === 0
+      ? ""
+      : paint(style, "red", `${count(result.broken, "file")} can't be read; \`dotbot task list\` names them`) + "\n",
+    result.conflicts === 0
+      ? ""
+      : paint(style, "red", `${count(result.conflicts, "conflict")}; see \`dotbot task resolve\``) + "\n",
   ].join("");
 }

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 
 import { DotbotError } from "../../error.ts";
-import type { JsonObject, JsonValue } from "../../json.ts";
+import type { JsonObject } from "../../json.ts";
 import { operation } from "../../op.ts";
 import { asText } from "../../text.ts";
 import { isObject, SKIP_REASONS } from "../model.ts";
@@ -255,44 +255,3 @@ export const reset = operation({
     return await runMove(call, input, { verb: "reset", to: "todo", reason: reasonLine(call, input.reason, "reason") });
   },
 });
-
-export const done = operation({
-  ...move,
-  name: "task done",
-  tool: "task_mark_done",
-  summary: "Say that a task is done",
-  details: "Moves the task to done, with the commits that did it when they are named.",
-  examples: [{ given: started, run: "task done 'Add a login page'", does: "it is done" }],
-  input: v.strictObject({
-    ...moveFields,
-    result: v.optional(
-      v.pipe(v.looseObject({}), v.description("What came of it, for example {summary: …}; stored with the task.")),
-    ),
-    commits: v.optional(v.pipe(v.array(v.string()), v.description("Shas of the commits that did it."))),
-    reason: v.optional(v.pipe(v.string(), v.description("A word for history."))),
-  }),
-  flags: { ...moveFlags, result: { json: true, value: "file|-" }, commits: { name: "commits", value: "sha" } },
-  async run(call, input) {
-    return await runMove(call, input, {
-      verb: "done",
-      to: "done",
-      reason: reasonLine(call, input.reason, "reason"),
-      data: (doc) => withResult(doc, input.result as JsonObject | undefined, input.commits),
-    });
-  },
-});
-
-function withResult(
-  doc: JsonObject,
-  result: JsonObject | undefined,
-  commits: readonly string[] | undefined,
-): JsonObject {
-  let next = doc;
-  if (result !== undefined) next = { ...next, result };
-  if (commits !== undefined && commits.length > 0) {
-    const known: JsonValue[] = Array.isArray(doc["commits"]) ? doc["commits"] : [];
-    const fresh = commits.filter((sha) => !known.includes(sha));
-    if (fresh.length > 0) next = { ...next, commits: [...known, ...fresh] };
-  }
-  return next;
-}

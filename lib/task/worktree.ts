@@ -1,0 +1,50 @@
+/** What verbs of the queue do with worktrees. The work itself is loaded when it is asked for: most calls don't. */
+import type { ErrorFacts } from "../error.ts";
+import { DotbotError } from "../error.ts";
+import type { Call } from "../op.ts";
+import type { MoveInput } from "./ops/move.ts";
+
+/** How a completion that followed a `done` went. A refusal leaves the task done. */
+export type Completion = { readonly ok: true } | { readonly ok: false; readonly error: ErrorFacts };
+
+/** Completes a task that has just become done. */
+export async function completeAfterDone(call: Call, taskId: string): Promise<Completion & Record<string, unknown>> {
+  const { completeAll } = await import("../wt/finish.ts");
+  try {
+    return { ok: true, ...(await completeAll(call, { task_id: taskId })) };
+  } catch (error) {
+    if (!(error instanceof DotbotError)) throw error;
+    call.note(`it is done, but not completed: ${error.message}`);
+    return { ok: false, error: error.facts() };
+  }
+}
+
+/** Starts a task in a worktree of its own, or makes that of one that has been started. */
+export async function startInWorktree(
+  call: Call,
+  input: MoveInput & { readonly ttl?: string | undefined; readonly pid?: number | undefined },
+) {
+  const { createAndSetUp } = await import("../wt/begin.ts");
+  return await createAndSetUp(call, input);
+}
+
+/** Takes the worktree of a task that has been reset away; its tip is kept. */
+export async function discardWorktree(call: Call, taskId: string, input: MoveInput) {
+  const { withLockedBench } = await import("../wt/bench.ts");
+  const { removeTask } = await import("../wt/discard.ts");
+  const { owner, claim_token, session_id, steal } = input;
+  return await withLockedBench(
+    call,
+    "task reset --discard-worktree",
+    async (bench) =>
+      await removeTask(bench, {
+        task_id: taskId,
+        force_unmerged: true,
+        force_dirty: true,
+        owner,
+        claim_token,
+        session_id,
+        steal,
+      }),
+  );
+}
