@@ -7,7 +7,7 @@ import { cac } from "cac";
 import { parseDuration, DURATION_WORDS } from "../lib/duration.ts";
 import { DotbotError, errorText } from "../lib/error.ts";
 import { pathText, PLACEHOLDER, type Correction, type Wording } from "../lib/explain.ts";
-import { exists, readText, writeHint } from "../lib/files.ts";
+import { readText, writeHint } from "../lib/files.ts";
 import { invoke, invokeEach, type Invocation, type Outcome, type ResolveTarget } from "../lib/invoke.ts";
 import type { AnyOperation } from "../lib/op.ts";
 import { fieldsOf } from "../lib/schema.ts";
@@ -57,13 +57,24 @@ export async function runOperation(
   const shielded = shield(argv, taken, flags, op.name);
   const grouped = await group(op, flags, shielded);
   const options = contextOptions(grouped, argv);
-  const { ctx, flush } = await contextOf(host, options, signal);
+  const wantsIds = !options.json && isOn(grouped, "ids");
+  const { ctx, flush } = await contextOf(host, options, signal, {
+    as: options.json ? "json" : wantsIds ? "ids" : "text",
+    update: async (result) => {
+      await flush();
+      const redraw = !options.json && (await host.isTerminal("stdout"));
+      await host.write("stdout", `${redraw ? CLEAR_SCREEN : ""}${shown(result)}`);
+    },
+  });
+  const shown = (result: object): string => {
+    if (options.json) return jsonLine(result);
+    const ids = wantsIds ? op.ids?.(result) : undefined;
+    return ids === undefined ? op.text(result, ctx.style) : ids.map((id) => `${id}\n`).join("");
+  };
   try {
     const sources: Sources = { readStdin: ctx.readStdin, readFile: async (path) => readText(path) };
     const input = await inputOf(op, flags, grouped, shielded.after, argv, sources);
     const invocation: Invocation = { op, ctx, resolve, wording: wordingOf(op, flags, input.typed, argv) };
-    const wantsIds = !options.json && isOn(grouped, "ids");
-
     if (input.tasks !== null) {
       const { result, status } = await invokeEach(invocation, input.fields, input.tasks);
       await flush();
@@ -74,27 +85,22 @@ export async function runOperation(
     const { result, status } = await invoke(invocation, input.fields);
     await flush();
     leadShell(op, result, host);
-    const ids = wantsIds ? op.ids?.(result) : undefined;
-    if (options.json) await host.write("stdout", jsonLine(result));
-    else if (ids !== undefined) await host.write("stdout", ids.map((id) => `${id}\n`).join(""));
-    else await host.write("stdout", op.text(result, ctx.style));
+    await host.write("stdout", shown(result));
     return status;
   } finally {
     await flush();
   }
 }
 
-/**
- * Tells the function that shell-init defines where its shell should go: it has named a file for that. A shell whose folder
- * went with a worktree is led to the main checkout.
- */
-function leadShell(op: AnyOperation, result: object, { env, cwd }: Host): void {
+/** Tells the function that shell-init defines where its shell should go: it has named a file for that. */
+function leadShell(op: AnyOperation, result: object, { env }: Host): void {
   const file = env["DOTBOT_CD_FILE"] ?? "";
-  if (file === "") return;
-  const gone = "stateRoot" in result && typeof result.stateRoot === "string" && !exists(cwd) ? result.stateRoot : null;
-  const folder = op.goTo?.(result) ?? gone;
-  if (folder !== null) writeHint(file, folder);
+  const folder = file === "" ? undefined : op.goTo?.(result);
+  if (folder !== undefined && folder !== null) writeHint(file, folder);
 }
+
+/** To the upper left corner, everything gone: what a watched answer is drawn over. */
+const CLEAR_SCREEN = "\u001B[H\u001B[2J";
 
 /** An answer, or an error, as programs read it. */
 export function jsonLine(value: object): string {
@@ -118,10 +124,12 @@ async function group(op: AnyOperation, flags: readonly FlagInfo[], { tokens, val
   let words: readonly Value[] = [];
   // Only those that were typed: each costs, and shield has refused what isn't a flag.
   const typed = new Set(values.map((value) => value.flag));
-  const keys = flags.filter(({ name }) => typed.has(name)).map(({ name, description }) => {
-    command.option(`--${name} <value>`, description);
-    return { name, key: command.options.at(-1)?.name ?? name };
-  });
+  const keys = flags
+    .filter(({ name }) => typed.has(name))
+    .map(({ name, description }) => {
+      command.option(`--${name} <value>`, description);
+      return { name, key: command.options.at(-1)?.name ?? name };
+    });
   command.action((given: readonly unknown[], options: Readonly<Record<string, unknown>>) => {
     words = given.map((token) => unshield(token, values));
     for (const { name, key } of keys) {

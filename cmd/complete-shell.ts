@@ -30,12 +30,20 @@ export function readRequest(shell: Shell, args: readonly string[]): Request {
     case "bash":
       return bashRequest(args);
     case "zsh":
-      return wordsRequest(args, (text) => text, (value, { description }) => `${value.replace(/[\\:]/g, "\\$&")}:${description}`);
+      return wordsRequest(
+        args,
+        (text) => text,
+        (value, { description }) => `${value.replace(/[\\:]/g, "\\$&")}:${description}`,
+      );
     case "fish":
       // The word at the cursor comes as it is typed: fish can't take the quotes off a word that isn't finished.
       return wordsRequest(args, (text) => readLine(text).word.text, tabbed);
     case "powershell":
-      return wordsRequest(args, (text) => text.replace(/^=/, ""), (value, candidate) => tabbed(powershellWord(value), candidate));
+      return wordsRequest(
+        args,
+        (text) => text.replace(/^=/, ""),
+        (value, candidate) => tabbed(powershellWord(value), candidate),
+      );
   }
 }
 
@@ -47,7 +55,11 @@ function wordsRequest(
   return {
     asked: { before: args.slice(0, -1), word: read(args.at(-1) ?? "") },
     answer: (place, candidates) =>
-      answerText(place, place.lead, candidates.map((candidate) => line(place.lead + candidate.value, plain(candidate)))),
+      answerText(
+        place,
+        place.lead,
+        candidates.map((candidate) => line(place.lead + candidate.value, plain(candidate))),
+      ),
   };
 }
 
@@ -101,7 +113,9 @@ function described(values: readonly string[], candidates: readonly Candidate[], 
 
 /** What of the word at the cursor stays in the line: bash replaces what comes behind the last break, or behind an open quote. */
 function keptText({ pieces, quote }: LineWord, breaks: string): string {
-  const last = pieces.findLastIndex((piece) => (quote === "" ? !piece.quoted && breaks.includes(piece.text) : piece.opens));
+  const last = pieces.findLastIndex((piece) =>
+    quote === "" ? !piece.quoted && breaks.includes(piece.text) : piece.opens,
+  );
   const from = quote === "" ? last + 1 : last;
   return last < 0
     ? ""

@@ -53,7 +53,9 @@ export async function placeAt({ before, word }: Asked, commands: Commands): Prom
   const page = found?.page;
   const operation = page?.page === "operation" ? page.operation : undefined;
   const flags = operation === undefined ? GLOBAL_FLAGS : [...flagsOf(operation), ...globalsFor(operation)];
-  const taken = new Set((found === undefined ? leading : leading.slice(0, leading.length - named.length + found.used)).map(at));
+  const taken = new Set(
+    (found === undefined ? leading : leading.slice(0, leading.length - named.length + found.used)).map(at),
+  );
   const line = scan(before, taken, flags);
   const here = { line, word };
 
@@ -130,9 +132,16 @@ async function namesUnder(page: Page, { nouns, surfaces }: Commands, helping: bo
     case "group":
       return verbsUnder(page.name, page.operations);
     case "operation": {
-      const [noun = ""] = page.operation.name.split(" ");
-      const operations = (await nouns[noun]?.load()) ?? [];
-      return verbsUnder(page.operation.name, operations.filter((op) => onSurface(op, "cli")));
+      const { name } = page.operation;
+      const noun = nouns[name.split(" ")[0] ?? ""];
+      // All verbs are loaded only where there may be a longer name.
+      const longer = noun?.verbs === undefined || Object.keys(noun.verbs).some((verb) => verb.startsWith(`${name} `));
+      return longer
+        ? verbsUnder(
+            name,
+            ((await noun?.load()) ?? []).filter((op) => onSurface(op, "cli")),
+          )
+        : [];
     }
   }
 }
@@ -154,7 +163,8 @@ function flagPlace(word: string, flags: readonly FlagInfo[], page: Page | undefi
   if (read !== undefined && flag !== undefined && read.lead !== "") {
     return valuePlace(flag, read.lead, word.slice(read.lead.length), here);
   }
-  const own = page?.page === "surface" ? (page.surface.complete ?? []).map((value) => ({ value, description: "" })) : [];
+  const own =
+    page?.page === "surface" ? (page.surface.complete ?? []).map((value) => ({ value, description: "" })) : [];
   return placed(here, "", word, { candidates: [...own, ...flagCandidates(flags, here, word)] });
 }
 
@@ -180,7 +190,9 @@ function valuePlace(flag: FlagInfo, lead: string, text: string, here: Here): Pla
   }
   const several = flag.shape.kind === "list" && !flag.whole && !flag.json;
   const comma = several ? text.lastIndexOf(",") + 1 : 0;
-  const earlier = several ? [...(here.line.given.get(flag) ?? []), text.slice(0, comma)].flatMap((it) => it.split(",")) : [];
+  const earlier = several
+    ? [...(here.line.given.get(flag) ?? []), text.slice(0, comma)].flatMap((it) => it.split(","))
+    : [];
   const what = flag.json && flag.complete === "none" ? "path" : flag.complete;
   return placed(here, lead + text.slice(0, comma), text.slice(comma), {
     candidates: choicesOf(flag.shape),
@@ -196,13 +208,22 @@ function wordPlace(op: AnyOperation, flags: readonly FlagInfo[], here: Here, dee
   const field = place === undefined ? undefined : fieldsOf(op.input).find((it) => it.name === place.field);
   if (place === undefined || field === undefined) {
     // Nothing more is named: what is left to say are flags, and those that have to be said come first.
-    return placed(here, "", word, { candidates: [...deeper, ...flagCandidates(flags.filter((flag) => flag.from !== "global"), here, word)] });
+    return placed(here, "", word, {
+      candidates: [
+        ...deeper,
+        ...flagCandidates(
+          flags.filter((flag) => flag.from !== "global"),
+          here,
+          word,
+        ),
+      ],
+    });
   }
   const what = op.complete?.[place.field];
   return placed(here, "", word, {
     candidates: [...deeper, ...choicesOf(field)],
     ...(what === undefined ? {} : { what }),
-    verb: place.field === "task_id" || place.field === op.batch ? op.name : null,
+    verb: what === "task" ? op.name : null,
     taken: place.variadic === true || op.batch === place.field ? line.words.slice(places.indexOf(place)) : [],
   });
 }

@@ -59,7 +59,10 @@ function addLine({ file, line }: { readonly file: string; readonly line: string 
 }
 
 function installedText(shell: Shell, { file, startup }: Installation): string {
-  const undo = [`remove ${file}`, ...(startup === null ? [] : [`take the line that ends in "# dotbot" out of ${startup.file}`])];
+  const undo = [
+    `remove ${file}`,
+    ...(startup === null ? [] : [`take the line that ends in "# dotbot" out of ${startup.file}`]),
+  ];
   return [
     `wrote ${file}`,
     ...(startup === null ? [] : [`${startup.file} reads it`]),
@@ -85,8 +88,12 @@ function shellOf(args: readonly string[], command: string, flags: readonly strin
   const shell = SHELLS.find((it) => it === name);
   if (shell !== undefined) return shell;
   const near = nearest(word, SHELLS);
-  throw new DotbotError("INVALID_INPUT", `${quote(word)} isn't a shell that dotbot completes in: ${SHELLS.join(", ")}`, {
-    ...(near === undefined ? {} : { hint: `did you mean ${quote(near)}?` }),
-    example: `dotbot ${command} ${near ?? "bash"}`,
-  });
+  throw new DotbotError(
+    "INVALID_INPUT",
+    `${quote(word)} isn't a shell that dotbot completes in: ${SHELLS.join(", ")}`,
+    {
+      ...(near === undefined ? {} : { hint: `did you mean ${quote(near)}?` }),
+      example: `dotbot ${command} ${near ?? "bash"}`,
+    },
+  );
 }

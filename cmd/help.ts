@@ -183,7 +183,8 @@ export function explained(flag: FlagInfo, brief = false): string {
     choices !== undefined && flag.value?.includes(choices.join("|")) !== true ? choices.join(", ") : undefined;
   if (listed !== undefined && !brief) notes.push(listed);
   if (shape.kind === "integer" || shape.kind === "number") notes.push(...bounds(shape.min, shape.max));
-  if (flag.repeats && flag.from === "field" && !flag.json) notes.push("repeat, or a,b");
+  if (flag.repeats && flag.from === "field" && !flag.json)
+    notes.push(flag.whole ? "repeat it for more" : "repeat, or a,b");
   if (flag.stdin) notes.push("- for stdin");
   if (flag.required) notes.push("required");
   else if (field?.default !== undefined && !flag.boolean) notes.push(`default ${defaultText(field.default)}`);

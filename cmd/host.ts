@@ -5,7 +5,7 @@
  * It is careful about start-up: the first touch of process.stdout or process.stderr, or loading node:tty, costs as much as
  * all the rest of a command, so a descriptor's kind is found with a stat and the terminal modules load only at a terminal.
  */
-import type { Caller, Ctx, Prompter } from "../lib/ctx.ts";
+import type { Answering, Caller, Ctx, Prompter } from "../lib/ctx.ts";
 import { DotbotError } from "../lib/error.ts";
 import { truncate, type Style } from "../lib/text.ts";
 
@@ -83,7 +83,12 @@ export function realHost(): Host {
 }
 
 /** What an operation gets. Costly members are getters: asked for only by those who need them. */
-export async function contextOf(host: Host, options: ContextOptions, signal: AbortSignal): Promise<ContextAndFlush> {
+export async function contextOf(
+  host: Host,
+  options: ContextOptions,
+  signal: AbortSignal,
+  answer?: Answering,
+): Promise<ContextAndFlush> {
   const { env } = host;
   const color = options.color ?? colorWish(env);
   const wantsStyle = !options.json && color === null;
@@ -108,7 +113,8 @@ export async function contextOf(host: Host, options: ContextOptions, signal: Abo
   const style: Style = {
     color: color ?? stdout,
     get width() {
-      return Number(env["COLUMNS"]) || (stdout ? host.size().columns : 80);
+      // Where nobody sees columns nothing is cut: a pipe gets whole names.
+      return Number(env["COLUMNS"]) || (stdout ? host.size().columns : Infinity);
     },
   };
   const ctx: Ctx = {
@@ -123,6 +129,7 @@ export async function contextOf(host: Host, options: ContextOptions, signal: Abo
       return host.hostname;
     },
     signal,
+    ...(answer === undefined ? {} : { answer }),
     note: (line) => {
       if (options.quiet) return;
       say(`${clear()}${line}\n`);

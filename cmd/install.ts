@@ -52,8 +52,7 @@ export function installation(shell: Shell, env: Env, exists: (path: string) => b
     case "fish":
       return { file: join(config, "fish", "completions", "dotbot.fish"), startup: null };
     case "powershell": {
-      const folder =
-        env["OS"] === "Windows_NT" ? join(home, "Documents", "PowerShell") : join(config, "powershell");
+      const folder = env["OS"] === "Windows_NT" ? join(home, "Documents", "PowerShell") : join(config, "powershell");
       const file = join(folder, "dotbot-completion.ps1");
       const profile = join(folder, "Microsoft.PowerShell_profile.ps1");
       return { file, startup: { file: profile, line: `. '${file.replaceAll("'", "''")}' ${MARK}` } };

@@ -86,7 +86,11 @@ async function tasks(
   taken: ReadonlySet<string>,
 ): Promise<readonly Candidate[]> {
   const found = await tasksFor(ctx, repo, verb);
-  const byId = found.map(({ id, name, status }) => ({ value: id.slice(0, 8), description: `${name} (${status})`, name }));
+  const byId = found.map(({ id, name, status }) => ({
+    value: id.slice(0, 8),
+    description: `${name} (${status})`,
+    name,
+  }));
   const left = byId.filter(({ value, name }) => !taken.has(value) && !taken.has(name));
   if (begun === "" || left.some(({ value }) => value.startsWith(begun))) return left;
   const named = Map.groupBy(left, ({ name }) => name);
@@ -101,12 +105,12 @@ async function tasksFor(ctx: Ctx, repo: Repo, verb: string | null): Promise<read
   const { Ledger, ledgerFolder } = await import("../lib/task/ledger.ts");
   const { WORKTREE_RECORDS } = await import("../lib/task/here.ts");
   const { senseOf } = await import("../lib/task/legal.ts");
-  const { statuses, only, place = "view" } = senseOf(verb ?? "", await leadsTo(verb));
+  const { statuses, only, removedToo = false } = senseOf(verb ?? "", await leadsTo(verb));
   if (!exists(join(ledgerFolder(repo.stateCommonDir), "queue.db"))) return await tasksInFiles(repo, statuses);
   const ledger = Ledger.open(repo.stateCommonDir, ctx.lockWaitMs);
   try {
     const marks = statuses.map(() => "?").join(", ");
-    const lines = ledger.lines(`place = '${place}' AND status IN (${marks})`, statuses, -1);
+    const lines = ledger.lines(`${removedToo ? "" : "place = 'view' AND "}status IN (${marks})`, statuses, -1);
     if (only === undefined) return lines;
     const chosen = only === "claimed" || only === "unclaimed" ? ledger.claims() : ledger.records(WORKTREE_RECORDS);
     return lines.filter(({ id }) => chosen.has(id) === (only === "claimed" || only === "with-worktree"));

@@ -2,7 +2,7 @@
  * argv → surface. The one place that catches, and the one that decides the exit status.
  * stdout gets answers (with `--json` errors too), stderr narration; nothing here, or below, ends the process.
  */
-import { ERRORS, errorText } from "../lib/error.ts";
+import { DotbotError, ERRORS, errorText } from "../lib/error.ts";
 import { errorFacts, stackOf, type ResolveTarget } from "../lib/invoke.ts";
 import { mentions } from "./argv.ts";
 import { Interrupted, type Host } from "./host.ts";
@@ -42,9 +42,21 @@ async function dispatch(host: Host, program: Program, signal: AbortSignal): Prom
       return await found.surface.run(found.args, host);
     case "operation": {
       const { runOperation } = await import("./cli.ts");
-      return await runOperation(found.operation, found.taken, host, program.resolve, signal);
+      const running = runOperation(found.operation, found.taken, host, program.resolve, signal);
+      // Alone, it may be somebody's first call, anywhere.
+      return await (found.taken.size === 0 ? running.catch(withWayIn) : running);
     }
   }
+}
+
+/** The same failure, with where to begin. */
+function withWayIn(error: unknown): never {
+  if (!(error instanceof DotbotError) || error.code !== "NOT_A_REPOSITORY") throw error;
+  const { code, message, ...extra } = error.facts();
+  throw new DotbotError(code, message, {
+    ...extra,
+    hint: `${extra.hint ?? ""}; \`dotbot help\` lists the commands`.replace(/^; /, ""),
+  });
 }
 
 /** Tells a failure once, where the caller looks for it; returns its exit status. */

@@ -6,7 +6,11 @@ import { candidatesOf } from "./lookup.ts";
 import type { Commands } from "./route.ts";
 
 /** `dotbot __complete <shell> -- …`, as complete-shell.ts says. */
-export async function tabCommand([name, , ...args]: readonly string[], host: Host, commands: Commands): Promise<number> {
+export async function tabCommand(
+  [name, , ...args]: readonly string[],
+  host: Host,
+  commands: Commands,
+): Promise<number> {
   const shell = SHELLS.find((it) => it === name);
   if (shell === undefined) return 2;
   const { asked, answer } = readRequest(shell, args);

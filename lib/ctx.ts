@@ -58,6 +58,8 @@ export interface Ctx {
   readonly style: Style;
   /** Milliseconds to wait for a lock. */
   readonly lockWaitMs: number;
+  /** The call names no wait: an operation gets the one that the repository's settings name. */
+  readonly lockWaitOpen?: boolean;
   /** `--yes`: answers confirmations, never replaces a `--force-…`. */
   readonly yes: boolean;
   /** Absent: one whole result, as a tool's answer is. */

@@ -6,7 +6,7 @@ import * as v from "valibot";
 
 import { DotbotError } from "./error.ts";
 import type { InputSchema } from "./op.ts";
-import { expectation, fieldsOf, type Field, type Shape } from "./schema.ts";
+import { expectation, fieldsOf, type Field, type Shape, shapeOf } from "./schema.ts";
 import { nearest, quote } from "./text.ts";
 
 /** Keys and list positions (from 0, as in JSON) from the input down to a value; empty for the input itself. */
@@ -40,8 +40,22 @@ interface Finding {
 /** The input as the schema reads it, defaults filled in; DotbotError INVALID_INPUT, naming everything wrong, otherwise. */
 export function validate(schema: InputSchema, input: unknown, wording: Wording): Record<string, unknown> {
   const checked = v.safeParse(schema, input);
-  if (checked.success) return checked.output;
+  if (checked.success) {
+    refuseLists(schema, input, wording);
+    return checked.output;
+  }
   throw invalid(fieldsOf(schema), checked.issues, wording);
+}
+
+/** valibot takes a list for an object with keys 0, 1, …, and nobody who gives one means that. */
+function refuseLists(schema: InputSchema, input: unknown, wording: Wording): void {
+  for (const [name, value] of Object.entries(input ?? {})) {
+    if (!Array.isArray(value) || shapeOf(schema.entries[name]).kind !== "object") continue;
+    const example = wording.correct([{ path: [name], value: {} }]);
+    throw new DotbotError("INVALID_INPUT", `${wording.nameOf([name])} is a list, and takes an object`, {
+      ...(example === undefined ? {} : { example }),
+    });
+  }
 }
 
 /** The error for what a schema found. */

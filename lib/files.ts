@@ -242,6 +242,17 @@ export function rename(from: string, to: string): void {
   }
 }
 
+/** Moves a file; false when there is none. */
+export function renameIfThere(from: string, to: string): boolean {
+  try {
+    fs.renameSync(from, to);
+    return true;
+  } catch (error) {
+    if (errno(error) === "ENOENT" || errno(error) === "ENOTDIR") return false;
+    writeFailure(error, from);
+  }
+}
+
 /** A second name for the same file. False where the file is gone or the file system has no hard links. */
 export function hardLink(from: string, to: string): boolean {
   try {

@@ -39,7 +39,7 @@ export interface Invocation {
 export async function invoke({ op, ctx, resolve, wording }: Invocation, input: unknown): Promise<Answer> {
   const valid = validate(op.input, input, wording);
   const target = await resolve(ctx, op, valid);
-  const result = await op.run(callOf(ctx, target), valid);
+  const result = await op.run(callOf(ctx, op, target), valid);
   return { result, status: answerStatus(op, result) };
 }
 
@@ -97,16 +97,18 @@ export function toolWording(op: AnyOperation, input: unknown): Wording {
 }
 
 // Not a spread: members of the context that cost something (the host's name) are getters, and stay unread until asked for.
-function callOf(ctx: Ctx, target: Target): Call {
+function callOf(ctx: Ctx, op: AnyOperation, target: Target): Call {
   const call: Call = Object.create(Object.prototype, {
     ...Object.getOwnPropertyDescriptors(ctx),
     target: { value: target, enumerable: true },
-    ...(ctx.lockWaitOpen === true ? { lockWaitMs: { get: settled(() => lockWaitOf(ctx, target)), enumerable: true } } : {}),
+    ...(ctx.lockWaitOpen === true && op.target.rule !== "none"
+      ? { lockWaitMs: { get: settled(() => lockWaitOf(ctx, target)), enumerable: true } }
+      : {}),
   });
   return call;
 }
 
-/** What the settings of the target's repository say; an operation without one never asks. */
+/** What the settings of the target's repository say. */
 function lockWaitOf(ctx: Ctx, { repo }: Target): number {
   return milliseconds(tryLoadSettings(ctx, repo.stateRoot).settings.lock.wait);
 }

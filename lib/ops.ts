@@ -36,6 +36,12 @@ function oneByOne(verbs: Verbs): Pick<Noun, "load" | "verbs"> {
 }
 
 export const NOUNS: Nouns = {
+  status: {
+    summary: "Where you stand and what to do next: dotbot alone",
+    example: { run: "status", does: "where you stand" },
+    minor: true,
+    load: async () => (await import("./status/ops.ts")).STATUS_OPERATIONS,
+  },
   task: {
     summary: "The queue: add, pick, claim, move, ask, history",
     example: { given: ["task add 'Add a login page'"], run: "task next", does: "what to work on" },
@@ -69,6 +75,12 @@ export const NOUNS: Nouns = {
     summary: "Make a queue in this repository",
     example: { run: "init", does: "once per repository" },
     load: async () => (await import("./init/ops.ts")).INIT_OPERATIONS,
+  },
+  prime: {
+    summary: "Tell an agent what it needs to know to work here",
+    example: { run: "prime", does: "the loop, this queue, the rules" },
+    minor: true,
+    load: async () => (await import("./prime/ops.ts")).PRIME_OPERATIONS,
   },
 };
 

@@ -25,13 +25,38 @@ export function markOf(pid: number): ProcessMark | null {
 /** Whether the process that was marked still runs. */
 export function lifeOf(mark: ProcessMark): Life {
   const here = boot();
-  if (mark.boot === "" || here === "") return mark.start === "" ? "unknown" : signalable(mark.pid) ? "unknown" : "dead";
+  if (mark.boot === "" || here === "") return lifeByNumber(mark);
   if (mark.boot !== here) return "dead";
-  if (mark.namespace !== (readLink("/proc/self/ns/pid") ?? "")) return "unknown";
+  const namespace = readLink("/proc/self/ns/pid") ?? "";
+  if (mark.namespace !== namespace) return lifeElsewhere(mark, namespace);
   if (!signalable(mark.pid)) return "dead";
-  const start = startOf(mark.pid);
-  if (mark.start === "" || start === "") return "unknown";
-  return start === mark.start ? "alive" : "dead";
+  const seen = procStat(mark.pid);
+  if (mark.start === "" || seen === null) return "unknown";
+  return seen.start === mark.start && !seen.ended ? "alive" : "dead";
+}
+
+/** Where the system tells neither boots nor start times: a number that nobody has is nobody's; one that somebody has may be another's. */
+function lifeByNumber({ pid, namespace }: ProcessMark): Life {
+  return namespace === "" && process.platform !== "linux" && !signalable(pid) ? "dead" : "unknown";
+}
+
+/** The pid namespace that the machine began with (a constant of the kernel): from there every process can be seen. */
+const FIRST_NAMESPACE = "pid:[4026531836]";
+
+/**
+ * The life of a process that was marked in another pid namespace. Seen from a namespace around its own it has another number,
+ * and the one that it knows of itself is the last of NSpid.
+ */
+function lifeElsewhere(mark: ProcessMark, namespace: string): Life {
+  const pids = listNames("/proc")?.filter((it) => /^\d+$/.test(it)) ?? [];
+  for (const pid of pids) {
+    const inner = /^NSpid:((?:\s+\d+)+)$/m.exec(readProcFile(pid, "status") ?? "")?.[1]?.trim().split(/\s+/) ?? [];
+    if (inner.length < 2 || Number(inner.at(-1)) !== mark.pid) continue;
+    const seen = procStat(Number(pid));
+    if (seen !== null && !seen.ended && seen.start === mark.start) return "alive";
+  }
+  // With processes of others hidden (hidepid), or from within a container, not to see it proves nothing.
+  return namespace === FIRST_NAMESPACE && pids.includes("1") && mark.start !== "" ? "dead" : "unknown";
 }
 
 /** Whether a process of that number exists here, ours or not. */
@@ -79,9 +104,17 @@ function boot(): string {
   return readText("/proc/sys/kernel/random/boot_id")?.trim() ?? "";
 }
 
-/** Field 22 of /proc/<pid>/stat, counted behind the last `)`: the command before it may hold anything. */
 function startOf(pid: number): string {
-  const stat = readText(`/proc/${pid}/stat`);
-  if (stat === null) return "";
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
+  return procStat(pid)?.start ?? "";
+}
+
+/**
+ * Start time (field 22 of /proc/<pid>/stat) and whether it is a zombie, which has ended and only waits to be reaped. Counted
+ * behind the last `)`: the command before it may hold anything.
+ */
+function procStat(pid: number): { readonly start: string; readonly ended: boolean } | null {
+  const stat = readProcFile(String(pid), "stat");
+  if (stat === null) return null;
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return { start: fields[19] ?? "", ended: fields[0] === "Z" || fields[0] === "X" };
 }

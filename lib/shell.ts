@@ -136,6 +136,45 @@ export async function runProgram(ctx: GitCtx, argv: readonly string[], options: 
   });
 }
 
+/**
+ * Runs an executable as if the caller had: it has the caller's stdin, stdout and stderr. A signal that ends the call is passed
+ * on, and the program's own end awaited. Throws as `runProgram` does; an abort isn't thrown, its status says it.
+ */
+export async function runForeground(
+  ctx: GitCtx,
+  argv: readonly string[],
+  options: Pick<RunOptions, "cwd" | "env">,
+): Promise<Pick<RunResult, "status" | "signal">> {
+  ctx.signal.throwIfAborted();
+  requireFolder(options.cwd);
+  const [program = ""] = argv;
+  let child: Bun.Subprocess<"inherit", "inherit", "inherit">;
+  try {
+    child = Bun.spawn([...argv], {
+      cwd: options.cwd, env: childEnv(ctx.env, options.env), stdin: "inherit", stdout: "inherit", stderr: "inherit",
+    });
+  } catch (error) {
+    throw cantStart(program, error);
+  }
+  // At a terminal the program has had the signal itself: it is in our process group.
+  const pass = (): void => child.kill(signalOf(ctx.signal.reason));
+  ctx.signal.addEventListener("abort", pass, { once: true });
+  try {
+    const code = await child.exited;
+    const signal = child.signalCode === null ? null : String(child.signalCode);
+    return { status: signal === null ? code : 128 + signalNumber(signal), signal };
+  } finally {
+    ctx.signal.removeEventListener("abort", pass);
+  }
+}
+
+/** The signal that an abort stands for. */
+function signalOf(reason: unknown): NodeJS.Signals {
+  const number = typeof reason === "object" && reason !== null && "signal" in reason ? reason.signal : undefined;
+  const names: readonly NodeJS.Signals[] = ["SIGINT", "SIGHUP", "SIGTERM"];
+  return names.find((name) => constants.signals[name] === number) ?? "SIGTERM";
+}
+
 export interface Shell {
   /** Absolute. */
   readonly path: string;

@@ -11,29 +11,19 @@
 import { join } from "node:path";
 
 import { compile } from "./compile.ts";
+import { programOf, targetNamed, TARGETS, type Target } from "./targets.ts";
 
 const root = join(import.meta.dir, "..");
 const dist = join(root, "dist");
 
-const TARGETS = [
-  "linux-x64",
-  "linux-arm64",
-  "linux-x64-musl",
-  "linux-arm64-musl",
-  "darwin-x64",
-  "darwin-arm64",
-  "windows-x64",
-] as const;
-type Target = (typeof TARGETS)[number];
-
 /** Builds for a target, or for this machine; returns the binary's path below dist/. */
 async function build(target: Target | null): Promise<string> {
-  const program = (target ?? process.platform).startsWith("win") ? "dotbot.exe" : "dotbot";
-  const name = join(target ?? "", program);
+  const name =
+    target === null ? (process.platform === "win32" ? "dotbot.exe" : "dotbot") : join(target.name, programOf(target));
   await compile({
     entry: join("cmd", "dotbot.ts"),
     outfile: join(dist, name),
-    ...(target === null ? {} : { target: `bun-${target}` }),
+    ...(target === null ? {} : { target: `bun-${target.name}` }),
   });
   return name;
 }
@@ -48,11 +38,7 @@ function targets(args: readonly string[]): readonly (Target | null)[] {
   if (args.length === 0) return [null];
   if (args.length === 1 && args[0] === "--all") return TARGETS;
   const wanted = args.map((arg) => arg.replace(/^--target=?/, "")).filter((arg) => arg !== "");
-  return wanted.map((name) => {
-    const target = TARGETS.find((candidate) => candidate === name);
-    if (target === undefined) throw new Error(`no target ${JSON.stringify(name)}; there are ${TARGETS.join(", ")}`);
-    return target;
-  });
+  return wanted.map(targetNamed);
 }
 
 const sums: string[] = [];

@@ -16,11 +16,14 @@ import { bounded } from "./bound.ts";
 import { Lanes, Slots, type Release } from "./lanes.ts";
 import type { ServerOptions } from "./options.ts";
 import { stand, type Standing } from "./root.ts";
-import { catalogue, isOffered, type Definition, type Offer, type Tool } from "./tools.ts";
+import { catalogue, definitions, isOffered, type Definition, type Offer, type Tool } from "./tools.ts";
 import { failureText } from "./wording.ts";
 
 /** Calls that run at once, writes that wait for another write not counted. */
 const AT_ONCE = 32;
+
+/** Calls between two collections of garbage. */
+const TIDY_EVERY = 64;
 
 /** The call can't be understood: no such tool, or arguments that its schema doesn't take. */
 export class BadCall extends Error {
@@ -61,6 +64,8 @@ export class Calls {
   private readonly lanes = new Lanes();
   private readonly stopping = new AbortController();
   private readonly running = new Set<Promise<unknown>>();
+  private readonly lists = new Map<string, readonly Definition[]>();
+  private answered = 0;
   private readonly catalogues = new Map<boolean, ReadonlyMap<string, Tool>>();
 
   constructor(setup: Setup) {
@@ -70,7 +75,10 @@ export class Calls {
   /** The tools that are offered, as flags and settings say now. */
   async list(caller: Caller): Promise<readonly Definition[]> {
     const offer = this.offer(await this.standing(caller), this.env());
-    return [...this.tools(offer).values()].filter((tool) => isOffered(tool.op, offer)).map((tool) => tool.definition);
+    const key = JSON.stringify(offer);
+    const made = this.lists.get(key) ?? definitions([...this.tools(offer).values()].filter((tool) => isOffered(tool.op, offer)));
+    this.lists.set(key, made);
+    return made;
   }
 
   /** @throws BadCall */
@@ -91,8 +99,11 @@ export class Calls {
     while (this.running.size > 0) await Promise.allSettled(this.running);
   }
 
-  private tidy(): void { this.done++; if (this.done % 250 === 0) Bun.gc(true); }
-  private done = 0;
+  /** Left to itself the engine lets garbage pile up between collections, and a server lives for days beside its client. */
+  private tidy(): void {
+    this.answered++;
+    if (this.answered % TIDY_EVERY === 0) Bun.gc(true);
+  }
 
   private async run(name: string, args: unknown, caller: Caller): Promise<Reply> {
     const signal = AbortSignal.any([caller.signal, this.stopping.signal]);
@@ -108,7 +119,7 @@ export class Calls {
       const ctx = this.ctx(standing, env, caller, signal, notes);
       const resolve: ResolveTarget = async (...call) => {
         const target = await this.setup.resolve(...call);
-        if (tool.op.effect === "read") return target;
+        if (tool.op.effect === "read" || tool.op.target.rule === "none") return target;
         release();
         leave = await this.lanes.take(target.repo.stateCommonDir, signal);
         return target;

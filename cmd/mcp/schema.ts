@@ -3,65 +3,124 @@
  * nothing that the model doesn't need: an input keeps what validation demands, an output only its outline. Pure.
  */
 import type { JsonSchema } from "../../lib/jsonschema.ts";
-import type { AnyOperation } from "../../lib/op.ts";
-import { fieldsOf, type Field } from "../../lib/schema.ts";
 
 type ObjectSchema = JsonSchema & { readonly type: "object" };
 
-/** Fields with the same name and meaning in many tools, in few words: the instructions have the others. */
+/** Fields with the same name and meaning in many tools, in few words; the instructions say the rest, once for all of them. */
 const BRIEF: Readonly<Record<string, string>> = {
-  task_id: "Id, its first 4+ digits, slug or exact name",
-  session_id: "Yours, from env (CLAUDE_SESSION_ID, CODEX_THREAD_ID, …); or unknown",
+  task_id: "Id or slug",
+  session_id: "From env (CLAUDE_SESSION_ID, CODEX_THREAD_ID, …), or unknown",
   branch: "",
   commit: "",
   by: "",
   owner: "",
   claim_token: "",
-  steal: "Reason to take over another's claim",
-  ttl: "As 30m or 2h",
+  steal: "Reason to take it over",
+  ttl: "As 30m",
   pid: "",
-  dir: "Absolute path in the repository meant",
-  owner_repo: "owner/repo that dir must be",
+  dir: "Absolute",
+  owner_repo: "",
+  expect_sha: "HEAD must be this",
 };
 
 /** In so many tools a field has to be of the same name and description to be a common one. */
 const COMMON = 3;
 
-/** The common fields of a registry, by name and description. */
-export function commonFields(operations: readonly AnyOperation[]): ReadonlySet<string> {
-  const seen = new Map<string, number>();
-  for (const field of operations.flatMap((op) => fieldsOf(op.input))) seen.set(keyOf(field), (seen.get(keyOf(field)) ?? 0) + 1);
-  return new Set([...seen].filter(([, count]) => count >= COMMON).map(([key]) => key));
+/** Shorter descriptions say little that the field's name doesn't. */
+const TELLING = 32;
+
+/** What is known of a list of tools while its schemas are made, one after the other. */
+export class Listing {
+  private readonly common = new Map<string, number>();
+  private readonly said = new Set<string>();
+
+  /** @param inputs the tools' input schemas, whole */
+  constructor(inputs: readonly JsonSchema[]) {
+    for (const input of inputs) {
+      for (const [name, property] of Object.entries(recordIn(input["properties"]))) {
+        const key = keyOf(name, recordIn(property)["description"]);
+        this.common.set(key, (this.common.get(key) ?? 0) + 1);
+      }
+    }
+  }
+
+  /** A field's description here: brief where the instructions explain it, and only in the first tool that has it. */
+  describe(name: string, description: string): string {
+    const key = keyOf(name, description);
+    const brief = (this.common.get(key) ?? 0) >= COMMON ? BRIEF[name] : undefined;
+    if (brief !== undefined) return brief;
+    const said = this.said.has(key);
+    this.said.add(key);
+    const short = sentence(description);
+    return said || short.length < TELLING ? "" : short;
+  }
 }
 
-function keyOf({ name, description }: Pick<Field, "name" | "description">): string {
-  return `${name}: ${description}`;
+function keyOf(name: string, description: unknown): string {
+  return `${name}: ${String(description)}`;
 }
 
-/** Everything that validation demands. */
-export function leanInput(schema: JsonSchema, common: ReadonlySet<string>): ObjectSchema {
-  const { $schema: _, ...rest } = schema;
-  const properties = Object.entries(recordIn(rest["properties"])).map(([name, value]) => {
-    const property = recordIn(value);
-    const { description, ...bare } = property;
-    const brief = common.has(keyOf({ name, description: String(description ?? "") })) ? BRIEF[name] : undefined;
-    if (brief === undefined) return [name, property] as const;
-    return [name, brief === "" ? bare : { ...bare, description: brief }] as const;
-  });
-  return { ...rest, type: "object", properties: Object.fromEntries(properties) };
+/** Everything that validation demands, each thing in one sentence at most. */
+export function leanInput(schema: JsonSchema, listing: Listing): ObjectSchema {
+  const { $schema: _, ...rest } = lean(schema, "", listing);
+  return { ...rest, type: "object" };
+}
+
+/** Without what is empty, or said by what stands beside it. */
+function lean(schema: JsonSchema, name: string, listing: Listing): JsonSchema {
+  const kept: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(schema)) {
+    if (key === "description") {
+      const words = listing.describe(name, String(value));
+      if (words !== "") kept[key] = words;
+    } else if (key === "properties") {
+      if (!isEmpty(value)) kept[key] = mapped(value, (member, memberName) => lean(member, memberName, listing));
+    } else if (key === "items") kept[key] = lean(recordIn(value), name, listing);
+    else if (key === "anyOf" || key === "oneOf") kept[key] = schemasIn(value).map((variant) => lean(variant, name, listing));
+    else if (key === "required" ? !isEmpty(value) : key === "default" ? value !== false : key !== "type" || schema["enum"] === undefined) kept[key] = value;
+  }
+  return kept;
+}
+
+function mapped(map: unknown, change: (schema: JsonSchema, name: string) => JsonSchema): JsonSchema {
+  return Object.fromEntries(Object.entries(recordIn(map)).map(([name, schema]) => [name, change(recordIn(schema), name)]));
+}
+
+function isEmpty(value: unknown): boolean {
+  return Array.isArray(value) ? value.length === 0 : Object.keys(recordIn(value)).length === 0;
+}
+
+/** The first sentence, or as much of it as stands before a semicolon, without its full stop. */
+function sentence(text: string): string {
+  return /^.*?(?=[.;](?:\s|$)|$)/s.exec(text)?.[0] ?? text;
+}
+
+/** Most characters of a tool's description. */
+const DESCRIPTION = 200;
+
+/** The sentences of a tool's description that fit; the first one always does. */
+export function leanDescription(text: string): string {
+  let kept = "";
+  for (const [sentence] of text.matchAll(/[^]*?[.?!](?=\s|$)\s*/g)) {
+    if (kept !== "" && kept.length + sentence.trimEnd().length > DESCRIPTION) break;
+    kept += sentence;
+  }
+  return kept.trimEnd();
 }
 
 /**
- * The members that every answer has, and their types, one level deep; open, since documents hold what their owners put there.
- * Texts that may be null are left out: two types for one member is what some models' dialects of JSON Schema can't say.
+ * The outline of an answer: the members that are more than a text, in every answer, and their types. Open, since documents hold
+ * what their owners put there, and texts (a path, a sha, a status) are clear from what they are called.
  */
 export function leanOutput(schema: JsonSchema): ObjectSchema {
   const variants = [schema, ...schemasIn(schema["anyOf"]), ...schemasIn(schema["oneOf"])].filter((it) => it["properties"] !== undefined);
-  const names = Object.keys(recordIn(variants[0]?.["properties"])).filter((name) => variants.every((variant) => namesIn(variant["required"]).includes(name)));
+  const names = Object.keys(recordIn(variants[0]?.["properties"])).filter(
+    (name) => variants.every((variant) => namesIn(variant["required"]).includes(name)),
+  );
   const members = names.flatMap((name): readonly (readonly [string, JsonSchema])[] => {
     const types = new Set(variants.flatMap((variant) => typesIn(recordIn(recordIn(variant["properties"])[name]))));
     const [only] = types;
-    if (only !== undefined && types.size === 1) return [[name, { type: only }]];
+    if (only !== null && only !== "string" && types.size === 1) return [[name, { type: only }]];
     const nullable = types.size === 2 && types.has("object") && types.has("null");
     return nullable ? [[name, { anyOf: [{ type: "object" }, { type: "null" }] }]] : [];
   });
@@ -72,7 +131,7 @@ function typesIn(schema: JsonSchema): readonly unknown[] {
   const variants = schemasIn(schema["anyOf"]);
   if (variants.length > 0) return variants.flatMap(typesIn);
   const { type } = schema;
-  return Array.isArray(type) ? type : [type ?? "anything"];
+  return Array.isArray(type) ? type : [type ?? null];
 }
 
 function schemasIn(value: unknown): readonly JsonSchema[] {

@@ -9,7 +9,7 @@ import * as v from "valibot";
 
 import { jsonSchema, type JsonSchema } from "../../lib/jsonschema.ts";
 import { onSurface, toolName, type AnyOperation, type InputSchema } from "../../lib/op.ts";
-import { commonFields, leanInput, leanOutput } from "./schema.ts";
+import { leanDescription, leanInput, leanOutput, Listing } from "./schema.ts";
 
 export const TOOLSETS = ["task", "wt", "guard", "doctor", "all"] as const;
 export type Toolset = (typeof TOOLSETS)[number];
@@ -24,7 +24,6 @@ export interface Offer {
 export interface Tool {
   readonly op: AnyOperation;
   readonly input: InputSchema;
-  readonly definition: Definition;
 }
 
 /** As `tools/list` shows it. */
@@ -53,24 +52,15 @@ export function isOffered(op: AnyOperation, { toolsets, readOnly }: Offer): bool
   return op.toolset !== "all" && toolsets.some((set) => set === nounOf(op));
 }
 
-/** Every tool by its name, offered or not; a definition is made when it is first asked for. */
+/** Every tool by its name, offered or not. */
 export function catalogue(operations: readonly AnyOperation[], requireSession: boolean): ReadonlyMap<string, Tool> {
-  const own = toolOperations(operations);
-  let common: ReadonlySet<string> | undefined;
-  return new Map(
-    own.map((op) => {
-      const input = inputOf(op, requireSession);
-      let definition: Definition | undefined;
-      const tool: Tool = {
-        op,
-        input,
-        get definition() {
-          return (definition ??= definitionOf(op, input, (common ??= commonFields(own))));
-        },
-      };
-      return [toolName(op), tool] as const;
-    }),
-  );
+  return new Map(toolOperations(operations).map((op) => [toolName(op), { op, input: inputOf(op, requireSession) }]));
+}
+
+/** Tools as one list shows them. */
+export function definitions(tools: readonly Tool[]): readonly Definition[] {
+  const listing = new Listing(tools.map((tool) => jsonSchema(tool.input)));
+  return tools.map((tool) => definitionOf(tool, listing));
 }
 
 function nounOf(op: AnyOperation): string {
@@ -102,13 +92,13 @@ function isSchema(value: unknown): value is v.GenericSchema {
   return typeof value === "object" && value !== null && "kind" in value && value.kind === "schema";
 }
 
-function definitionOf(op: AnyOperation, input: InputSchema, common: ReadonlySet<string>): Definition {
+function definitionOf({ op, input }: Tool, listing: Listing): Definition {
   const read = op.effect === "read";
   return {
     name: toolName(op),
     title: op.name.charAt(0).toUpperCase() + op.name.slice(1),
-    description: op.details === undefined ? `${op.summary}.` : `${op.summary}. ${op.details}`,
-    inputSchema: leanInput(jsonSchema(input), common),
+    description: leanDescription(op.details === undefined ? `${op.summary}.` : `${op.summary}. ${op.details}`),
+    inputSchema: leanInput(jsonSchema(input), listing),
     outputSchema: leanOutput(jsonSchema(op.output)),
     annotations: {
       readOnlyHint: read,

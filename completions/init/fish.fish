@@ -1,4 +1,4 @@
-# dotbot in this shell: `dotbot wt switch <task>` changes its folder, and what removes the folder that it is in leads it out.
+# dotbot in this shell: `dotbot wt switch <task>` changes its folder.
 #   dotbot shell-init fish | source
 
 function dotbot --description 'One true queue, one worktree per task'

@@ -5,6 +5,7 @@
 import * as v from "valibot";
 
 import { scan, type Node, type ObjectNode } from "../json/scan.ts";
+import { expectation, type Shape } from "../schema.ts";
 import { nearest, quote, shellWord } from "../text.ts";
 import {
   exampleOf,
@@ -54,9 +55,10 @@ export function placeText({ layer, from, line, column }: Origin): string {
   return line === undefined ? from : `${from}:${line}:${column ?? 1}`;
 }
 
-/** A settings file of ours. */
+/** A settings file of ours. A blank one sets nothing. */
 export function fileLayer(text: string, from: string, layer: "shared" | "machine"): Layer {
   const gathered = new Gathered();
+  if (text.trim() === "") return gathered;
   const scanned = scan(text);
   if (!scanned.ok) {
     const { line, column, message, hint } = scanned.fault;
@@ -162,13 +164,22 @@ export function faultOf(setting: Setting, value: unknown): string | undefined {
     return found === undefined ? undefined : `${setting.key}: ${found}`;
   }
   const [issue] = checked.issues;
-  const steps = (issue.path ?? []).map(({ key }) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`));
-  const name = setting.key + steps.join("");
-  if (steps.length === 0) return `${name} should be ${wanted(setting)}, not ${describe(value)}`;
+  const path = (issue.path ?? []).map(({ key }) => key);
+  const name = setting.key + path.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`)).join("");
   if (issue.type === "strict_object" && issue.expected === "never") return `${name} isn't known`;
   if (issue.input === undefined) return `${name} is missing`;
-  const words = issue.type === "regex" ? issue.message : `should be ${issue.expected ?? wanted(setting)}`;
-  return `${name} ${words}, not ${describe(issue.input)}`;
+  if (issue.type === "min_length") return `${name} is empty`;
+  if (path.length === 0) return `${name} should be ${wanted(setting)}, not ${describe(value)}`;
+  const words =
+    issue.type === "regex" ? issue.message.replace(/^must be /, "") : expectation(shapeAt(setting.field, path));
+  return `${name} should be ${words}, not ${describe(issue.input)}`;
+}
+
+function shapeAt(shape: Shape, path: readonly unknown[]): Shape {
+  return path.reduce<Shape>((at, key) => {
+    const inner = typeof key === "number" ? at.item : at.fields?.find(({ name }) => name === key);
+    return inner ?? { kind: "any" };
+  }, shape);
 }
 
 class Gathered implements Layer {

@@ -16,7 +16,9 @@ import {
 import { quote } from "../text.ts";
 import { hashOf, type Ledger, type Place, type TaskRow, type VersionKind } from "./ledger.ts";
 import {
+  countedRevision,
   factsOf,
+  HELD,
   type HistoryEntry,
   historyOf,
   id8,
@@ -26,7 +28,7 @@ import {
   timestamp,
   UUID,
 } from "./model.ts";
-import { judge } from "./reconcile.ts";
+import { judge, lastStep } from "./reconcile.ts";
 import { ARCHIVE, type Folder, folderOf, type View } from "./view.ts";
 
 /** A file in the queue that isn't a readable task. It counts as "exists, unknown". */
@@ -161,12 +163,24 @@ export class Intake {
     if (this.ledger.knows(row.id, hash)) return { is: "stale", row };
     if (this.ledger.conflictContent(label, hash) !== undefined) return { is: "known-conflict" };
     const current = parseJson(this.ledger.document(row.id)) as JsonObject;
-    const verdict = judge(current, doc, (revision) => this.ledger.knowsRevision(row.id, revision));
+    const verdict = judge(current, doc, {
+      knowsRevision: (revision) => this.ledger.knowsRevision(row.id, revision),
+      base: lastStep(this.pastOf(row), current),
+      elsewhere: label !== this.relative(found),
+      hash: row.hash,
+    });
     if (verdict === "adopt" && row.place !== "removed") return { is: "edit", row, doc, text, hash };
     if (verdict === "adopt" && historyOf(doc).length > historyOf(current).length)
       return { is: "edit", row, doc, text, hash };
     if (verdict === "rollback") return { is: "older", row, doc, text, hash };
     return { is: "conflict", row, hash };
+  }
+
+  /** Documents that were current once, oldest first. */
+  private *pastOf(row: TaskRow): Generator<JsonObject> {
+    for (const version of this.ledger.versions(row.id)) {
+      if (version.kind !== "older") yield parseJson(version.doc) as JsonObject;
+    }
   }
 
   /** The current picture, whole, in another folder, and gone from its own: somebody moved the file. */
@@ -239,17 +253,18 @@ export class Intake {
     as: { file: string; folder: Folder; at: string; by: string; stamp: { size: number; mtimeMs: number | null } },
   ): void {
     const archived = as.folder === ARCHIVE;
+    const rev = countedRevision(meaning.doc) ?? 1;
     this.store(meaning.id, meaning.doc, meaning.text, {
       file: as.file,
       place: archived ? "archive" : "view",
       status: archived ? statusIn(meaning.doc) : (as.folder as Status),
-      rev: 1,
+      rev,
       at: as.at,
       by: as.by,
       kind: "adopted",
       stamp: as.stamp,
     });
-    for (const entry of historyEntries(meaning.doc)) this.ledger.addEvent(meaning.id, 1, entry);
+    for (const entry of historyEntries(meaning.doc)) this.ledger.addEvent(meaning.id, rev, entry);
   }
 
   private adoptEdit(
@@ -259,7 +274,10 @@ export class Intake {
     const { row } = meaning;
     const archived = as.folder === ARCHIVE;
     const status = archived ? row.status : (as.folder as Status);
-    const rev = row.rev + 1;
+    // As with every other move: nobody goes on holding what waits for somebody else, or is finished.
+    if (status !== row.status && !HELD.includes(status)) this.ledger.dropClaim(row.id);
+    // Never behind the document's own count: the next version would look older than this one to everybody else.
+    const rev = Math.max(row.rev + 1, countedRevision(meaning.doc) ?? 0);
     this.store(row.id, meaning.doc, meaning.text, {
       file: row.file,
       place: archived ? "archive" : "view",
@@ -270,11 +288,9 @@ export class Intake {
       kind: "adopted",
       stamp: as.stamp,
     });
-    const last = this.ledger.events(row.id).at(-1);
-    const entries = historyEntries(meaning.doc);
-    const fresh = entries.slice(
-      last === undefined ? 0 : entries.findLastIndex((entry) => equalJson(asJson(entry), asJson(last))) + 1,
-    );
+    // Not only what comes after our last step: a settled conflict brings the other side's steps from before it too.
+    const known = this.ledger.events(row.id).map(asJson);
+    const fresh = historyEntries(meaning.doc).filter((entry) => !known.some((old) => equalJson(old, asJson(entry))));
     for (const entry of fresh) this.ledger.addEvent(row.id, rev, entry);
     if (fresh.length === 0 && status !== row.status) {
       this.ledger.addEvent(row.id, rev, {

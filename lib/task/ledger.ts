@@ -46,6 +46,7 @@ CREATE TABLE conflict (
   path TEXT NOT NULL, hash TEXT NOT NULL, id TEXT, kind TEXT NOT NULL, at TEXT NOT NULL, doc BLOB NOT NULL,
   PRIMARY KEY (path, hash)
 ) WITHOUT ROWID;
+CREATE TABLE undrawn (n INTEGER PRIMARY KEY, id TEXT NOT NULL, rev INTEGER NOT NULL, places TEXT NOT NULL);
 CREATE TABLE record (kind TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID;
 `;
 
@@ -93,6 +94,18 @@ export interface ConflictRow {
   readonly id: string | null;
   readonly kind: "conflict" | "broken";
   readonly at: string;
+}
+
+/**
+ * A change whose files may not have followed yet. It is noted in the change's own transaction and taken back by whoever next
+ * writes and finds the files right: a commit of its own for that would double the cost of every write.
+ */
+export interface Undrawn {
+  readonly n: number;
+  readonly id: string;
+  readonly rev: number;
+  /** Where the task's file was before, relative to the tasks folder, with `/`. */
+  readonly places: readonly string[];
 }
 
 /** What a task's row is made from when it is stored. */
@@ -497,6 +510,11 @@ export class Ledger {
     return this.one("SELECT doc FROM conflict WHERE path = ? AND hash = ?", path, hash)?.[0] as Uint8Array | undefined;
   }
 
+  undrawn(): Undrawn[] {
+    const rows = this.all("SELECT n, id, rev, places FROM undrawn ORDER BY n") as [number, string, number, string][];
+    return rows.map(([n, id, rev, places]) => ({ n, id, rev, places: JSON.parse(places) as string[] }));
+  }
+
   /** Named JSON values that belong to other parts: worktrees, completions, keys of bulk calls. */
   record(kind: string, key: string): unknown {
     const row = this.one("SELECT value FROM record WHERE kind = ? AND key = ?", kind, key);
@@ -703,6 +721,15 @@ export class Ledger {
 
   dropConflict(path: string, hash: string): void {
     this.db.query("DELETE FROM conflict WHERE path = ? AND hash = ?").run(path, hash);
+  }
+
+  addUndrawn(id: string, rev: number, places: readonly string[]): void {
+    this.db.query("INSERT INTO undrawn (id, rev, places) VALUES (?,?,?)").run(id, rev, JSON.stringify(places));
+  }
+
+  /** Numbers are used again: only the very change that was looked at is taken back. */
+  dropUndrawn({ n, id, rev }: Undrawn): void {
+    this.db.query("DELETE FROM undrawn WHERE n = ? AND id = ? AND rev = ?").run(n, id, rev);
   }
 
   putRecord(kind: string, key: string, value: unknown): void {

@@ -2,14 +2,14 @@
  * For which tasks a verb makes sense, so that Tab offers no others: by the status that the verb leads to where it is a move,
  * by the little that is said here where it isn't. Pure.
  */
-import { mayMove, OPEN, type Status, STATUSES } from "./model.ts";
+import { CLOSED, mayMove, OPEN, type Status, STATUSES } from "./model.ts";
 
 export interface Sense {
   readonly statuses: readonly Status[];
   /** Only tasks of which this is true, beside their status. */
   readonly only?: "claimed" | "unclaimed" | "with-worktree" | "without-worktree";
-  /** Where tasks that left the queue's folders are meant. */
-  readonly place?: "archive" | "removed";
+  /** Tasks that were removed as well. */
+  readonly removedToo?: boolean;
 }
 
 /** Verbs that are no move, or that make sense from fewer statuses than their move. */
@@ -19,8 +19,8 @@ const SENSES: Readonly<Record<string, Sense>> = {
   "task claim": { statuses: ["analysed", "todo"], only: "unclaimed" },
   "task heartbeat": { statuses: STATUSES, only: "claimed" },
   "task release": { statuses: STATUSES, only: "claimed" },
-  "task archive": { statuses: ["done"] },
-  "task restore": { statuses: STATUSES, place: "removed" },
+  "task archive": { statuses: CLOSED },
+  "task restore": { statuses: STATUSES, removedToo: true },
   "wt create": { statuses: OPEN, only: "without-worktree" },
 };
 

@@ -41,6 +41,9 @@ export const CLOSED: readonly Status[] = ["done", "failed", "skipped", "split", 
 /** Statuses in which somebody works, or is awaited. */
 export const OPEN: readonly Status[] = STATUSES.filter((status) => !CLOSED.includes(status));
 
+/** Statuses in which a claim lives on after a move; in the others the task waits for somebody else. */
+export const HELD: readonly Status[] = ["analysing", "in-progress"];
+
 export function isStatus(value: unknown): value is Status {
   return typeof value === "string" && (STATUSES as readonly string[]).includes(value);
 }
@@ -98,6 +101,9 @@ export const MISNAMED_DEPENDENCIES = [
   "blockedBy",
   "dependsOn",
 ] as const;
+
+/** Nobody changes a task so often; a larger number in a file isn't a count. */
+const MAX_REVISION = 1e9;
 
 /** Entries of `history` that the file carries; the ledger keeps them all. */
 export const HISTORY_IN_FILE = 50;
@@ -175,6 +181,14 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** What a document counts its changes to: a positive integer, or nothing that can be counted on from. */
+export function countedRevision(doc: JsonObject): number | undefined {
+  const revision = asNumber(doc["revision"]);
+  return revision !== undefined && Number.isSafeInteger(revision) && revision > 0 && revision < MAX_REVISION
+    ? revision
+    : undefined;
+}
+
 /** The `history` of a document, as far as its entries can be read. */
 export function historyOf(doc: JsonObject): JsonObject[] {
   return Array.isArray(doc["history"]) ? doc["history"].filter(isObject) : [];
@@ -247,8 +261,13 @@ export function moved(doc: JsonObject, from: Status, move: Move): JsonObject {
   if (to === "todo") {
     for (const field of ["completed_at", "started_at", "commit_sha", "split_proposal"]) clear(doc, next, field);
   }
-  next["history"] = [...historyOf(doc), { ...entry } as JsonObject].slice(-HISTORY_IN_FILE);
+  next["history"] = appended(doc, entry);
   return next;
+}
+
+/** The document's history with one more entry, at most as many as a file carries. */
+export function appended(doc: JsonObject, entry: HistoryEntry): JsonObject[] {
+  return [...historyOf(doc), { ...entry }].slice(-HISTORY_IN_FILE);
 }
 
 /** Whatever was still asked when a task leaves needs-input is kept, unanswered, among the resolved questions. */

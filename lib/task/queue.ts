@@ -24,7 +24,7 @@ import {
   rankOf,
   type Taken,
 } from "./intake.ts";
-import { type FileRow, isDamage, Ledger, ledgerFolder, setAside, type TaskRow } from "./ledger.ts";
+import { type FileRow, isDamage, Ledger, ledgerFolder, setAside, type TaskRow, type Undrawn } from "./ledger.ts";
 import { isObject, timestamp } from "./model.ts";
 import { Tx } from "./tx.ts";
 import {
@@ -56,12 +56,18 @@ export interface Conflict {
 
 /** A folder whose time was taken over unlisted after our own write is listed again by whoever comes this much later. */
 const RECHECK_MS = 2000;
+/** How long another process gets to bring its files after its commit, before they are called out of step. */
+const SETTLE_MS = 20;
+/** Changes of more tasks than this at once are noted as drawn in a transaction of their own. */
+const MANY = 100;
 
 /** Lists check the files of this many tasks, one by one; beyond it only the folders' times are looked at. */
 export const CHECKED_FILES = 2000;
 
 export class Queue {
   private readonly intake: Intake;
+  /** Changes that the ledger notes as undrawn and whose files are right. */
+  private readonly drawn: Undrawn[] = [];
   /** Temporary files in the folders that were listed. */
   private readonly leftovers: Leftover[] = [];
   private readonly restamp: { row: FileRow; stamp: Stamp }[] = [];
@@ -153,16 +159,67 @@ export class Queue {
       if (time === undefined) return true;
       return seen === undefined || seen.mtimeMs !== time || (!seen.checked && now - seen.at > RECHECK_MS);
     });
-    if (moved.length === 0) return;
+    if (moved.length > 0) await this.lookInto(moved, times);
+    await this.lookForUndrawn();
+  }
+
+  private async lookInto(moved: readonly Folder[], times: ReadonlyMap<Folder, number>): Promise<void> {
     let quiet = await this.scan(moved);
     if (!quiet && this.intake.outOfStep.size + this.intake.stale.length > 0) {
       // Most often another process is between its commit and its files: look once more before calling it out of step.
-      await Bun.sleep(20);
+      await Bun.sleep(SETTLE_MS);
       this.intake.forget();
       this.leftovers.length = 0;
       quiet = await this.scan(moved);
     }
     this.recordSeen(times, moved, quiet, true);
+  }
+
+  /** A writer that was killed between its commit and its files has moved no folder's time: the ledger knows of it. */
+  private async lookForUndrawn(): Promise<void> {
+    let late = this.notDrawn();
+    if (late.length > 0) {
+      await Bun.sleep(SETTLE_MS);
+      late = this.notDrawn();
+    }
+    for (const { id, places } of late) {
+      this.intake.outOfStep.add(id);
+      for (const place of places) {
+        const [folder, file] = placeParts(place);
+        if (!this.intake.stale.some((one) => one.folder === folder && one.file === file)) {
+          this.intake.stale.push({ folder, file, id });
+        }
+      }
+    }
+  }
+
+  /** Changes whose files haven't followed, each with the places where an earlier state is still shown. */
+  private notDrawn(): { id: string; places: string[] }[] {
+    this.drawn.length = 0;
+    const late: { id: string; places: string[] }[] = [];
+    for (const change of this.ledger.undrawn()) {
+      const row = this.ledger.task(change.id);
+      if (row === undefined) continue;
+      const folder = folderOf(row);
+      const here = folder === null ? null : `${folder}/${row.file}`;
+      const places = change.places.filter((place) => place !== here && this.showsKnown(row.id, place));
+      if (places.length > 0 || (folder !== null && !this.isShown(row, folder))) late.push({ id: row.id, places });
+      else this.drawn.push(change);
+    }
+    return late;
+  }
+
+  private isShown(row: TaskRow, folder: Folder): boolean {
+    const path = this.view.path(folder, row.file);
+    if (isSame(row, stampOf(path))) return true;
+    const bytes = readBytes(path);
+    // Content that nobody has seen is an edit, and not for a redraw to take away.
+    return bytes !== null && (contentHash(bytes) === row.hash || !this.ledger.knows(row.id, contentHash(bytes)));
+  }
+
+  private showsKnown(id: string, place: string): boolean {
+    const bytes = readBytes(this.view.path(...placeParts(place)));
+    return bytes !== null && this.ledger.knows(id, contentHash(bytes));
   }
 
   private recordSeen(
@@ -279,7 +336,7 @@ export class Queue {
         this.intake.outOfStep.add(row.id);
         continue;
       }
-      if (row.mtimeMs !== null && stamp.size === row.size && Math.abs(stamp.mtimeMs - row.mtimeMs) < 0.01) continue;
+      if (isSame(row, stamp)) continue;
       const found = this.intake.look(folder, row.file);
       if (found === null) continue;
       const meaning = this.intake.meaning(found);
@@ -365,7 +422,7 @@ export class Queue {
     if (this.ledger.mode !== "file") this.ledger.refuseReadOnly();
     const before = this.view.times();
     const touched = new Map<string, Set<string>>();
-    const taken = await this.transaction(`take in ${source}`, () => {
+    const taken = await this.drawable(`take in ${source}`, touched, () => {
       touched.clear();
       const counts: Record<keyof Taken, number> = { added: 0, updated: 0, same: 0, older: 0, conflicts: 0, broken: 0 };
       for (const document of documents) counts[this.intake.takeForeign(document, source, touched)] += 1;
@@ -388,12 +445,29 @@ export class Queue {
     if (this.ledger.mode !== "file") this.ledger.refuseReadOnly();
     const before = this.view.times();
     const tx = new Tx(this, this.ctx);
-    const result = await this.transaction(purpose, () => {
+    const result = await this.drawable(purpose, tx.touched, () => {
       tx.begin();
       return change(tx);
     });
     await this.follow(tx.touched, before);
     return result;
+  }
+
+  /** A transaction after which the files of `touched` have to follow, whoever lives to see to it. */
+  private async drawable<T>(
+    purpose: string,
+    touched: ReadonlyMap<string, ReadonlySet<string>>,
+    change: () => T,
+  ): Promise<T> {
+    return await this.transaction(purpose, () => {
+      const result = change();
+      for (const one of this.drawn) this.ledger.dropUndrawn(one);
+      for (const [id, places] of touched) {
+        const row = this.ledger.task(id);
+        if (row !== undefined) this.ledger.addUndrawn(id, row.rev, [...places]);
+      }
+      return result;
+    });
   }
 
   /** Puts every file right that is known to be wrong; `doctor --fix`. Returns how many were touched. */
@@ -423,6 +497,7 @@ export class Queue {
     const folders = new Set<Folder>();
     try {
       for (const [id, places] of olds) this.drawTask(id, places, unknown, folders);
+      this.view.sync(folders);
     } catch (error) {
       if (!(error instanceof DotbotError) || error.code !== "READ_ONLY") throw error;
       this.ctx.note(
@@ -432,6 +507,15 @@ export class Queue {
     unknown.push(...this.swept());
     if (unknown.length > 0) await this.keepUnknown(unknown);
     this.recordOwnWrite(before, folders);
+    if (touched.size > MANY) await this.settleMany();
+  }
+
+  /** After a big change the note of it goes at once: every command until the next write would look at all those files. */
+  private async settleMany(): Promise<void> {
+    if (this.notDrawn().length > 0) return;
+    await this.transaction("note that the files are drawn", () => {
+      for (const one of this.drawn) this.ledger.dropUndrawn(one);
+    });
   }
 
   /** Takes away what killed writers left in the folders that were listed. Content that nobody had seen is returned. */
@@ -469,8 +553,8 @@ export class Queue {
         places.delete(`${folder}/${row.file}`);
       }
       for (const place of places) {
-        const [oldFolder, ...rest] = place.split("/") as [Folder, ...string[]];
-        const met = this.view.erase(oldFolder, rest.join("/"), known);
+        const [oldFolder, file] = placeParts(place);
+        const met = this.view.erase(oldFolder, file, known);
         if (met !== null) unknown.push(met);
         folders.add(oldFolder);
       }
@@ -518,4 +602,15 @@ export class Queue {
     );
     if (steady.length > 0) this.recordSeen(this.view.times(), steady, true, false);
   }
+}
+
+/** Whether a file is, by its stamp alone, the one that the ledger knows. */
+function isSame(row: Pick<FileRow, "size" | "mtimeMs">, stamp: Stamp | null): boolean {
+  return stamp !== null && row.mtimeMs !== null && stamp.size === row.size && Math.abs(stamp.mtimeMs - row.mtimeMs) < 0.01;
+}
+
+/** `todo/a.json`, as the ledger keeps it. */
+function placeParts(place: string): [Folder, string] {
+  const [folder, ...rest] = place.split("/") as [Folder, ...string[]];
+  return [folder, rest.join("/")];
 }

@@ -17,6 +17,8 @@ export interface Save {
   readonly place?: Place;
   /** The history entry that this change appends, if it is one of status. */
   readonly entry?: HistoryEntry;
+  /** The new revision must be above this one too: it continues a version from elsewhere. */
+  readonly above?: number;
 }
 
 export class Tx {
@@ -54,7 +56,7 @@ export class Tx {
 
   /** Stores a new version. Returns the row as it is then; `doc` gains its revision. */
   save(row: TaskRow, doc: JsonObject, save: Save): TaskRow {
-    const rev = row.rev + 1;
+    const rev = Math.max(row.rev, save.above ?? 0) + 1;
     const status = save.status ?? row.status;
     // Work goes on in sight: an archived task that is opened again comes back.
     const place = save.place ?? (row.place === "archive" && !isClosed(status) ? "view" : row.place);

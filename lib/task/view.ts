@@ -98,7 +98,7 @@ export class View {
   }
 
   /**
-   * Puts this text at its place. Whatever stood there with content that `known` doesn't recognise is returned, not lost.
+   * Puts this text at its place; `sync` makes it last. Whatever stood there with content that `known` doesn't recognise is returned, not lost.
    * Throws READ_ONLY; then the old file is still there.
    */
   draw(folder: Folder, file: string, text: string, mtimeMs: number, known: (hash: string) => boolean): Unknown | null {
@@ -115,8 +115,12 @@ export class View {
       if (kept) removeFile(aside);
       throw error;
     }
-    syncDirectory(join(this.root, folder));
     return this.inspect(folder, file, kept ? aside : null, before, known);
+  }
+
+  /** Makes the names in these folders durable: once after all files of a change, however many they are. */
+  sync(folders: Iterable<Folder>): void {
+    for (const folder of folders) syncDirectory(join(this.root, folder));
   }
 
   /** Takes a file away, if it is there. Content that `known` doesn't recognise is returned. */
@@ -125,7 +129,6 @@ export class View {
     const aside = join(this.root, folder, `${TEMP_PREFIX}${this.tag()}.old-${file}`);
     // Moved, not linked and removed: whatever stands there at that instant is what is looked at.
     if (!renameIfThere(path, aside)) return null;
-    syncDirectory(join(this.root, folder));
     return this.inspect(folder, file, aside, null, known);
   }
 

@@ -1,8 +1,7 @@
 /** What verbs of the queue do with worktrees. The work itself is loaded when it is asked for: most calls don't. */
-import type { ErrorFacts } from "../error.ts";
-import { DotbotError } from "../error.ts";
+import { DotbotError, type ErrorFacts } from "../error.ts";
 import type { Call } from "../op.ts";
-import type { MoveInput } from "./ops/move.ts";
+import type { Moved, MoveInput } from "./ops/move.ts";
 
 /** How a completion that followed a `done` went. A refusal leaves the task done. */
 export type Completion = { readonly ok: true } | { readonly ok: false; readonly error: ErrorFacts };
@@ -19,13 +18,26 @@ export async function completeAfterDone(call: Call, taskId: string): Promise<Com
   }
 }
 
-/** Starts a task in a worktree of its own, or makes that of one that has been started. */
-export async function startInWorktree(
-  call: Call,
-  input: MoveInput & { readonly ttl?: string | undefined; readonly pid?: number | undefined },
-) {
+type StartInput = MoveInput & { readonly ttl?: string | undefined; readonly pid?: number | undefined };
+
+/** Starts a task in a worktree of its own; `started` when it was picked and started already, and then goes back on failure. */
+export async function startInWorktree(call: Call, input: StartInput, started: Moved | null): Promise<Moved & { worktree: Worktree }> {
   const { createAndSetUp } = await import("../wt/begin.ts");
-  return await createAndSetUp(call, input);
+  const { task_id, session_id, branch, commit, by, owner, claim_token, steal, ttl, pid } = input;
+  const made = await createAndSetUp(call, {
+    task_id, session_id, branch, commit, by, owner, claim_token: claim_token ?? started?.claim?.token, steal, ttl, pid,
+    ...(started === null ? {} : { started }),
+  });
+  const moved = started ?? made.started;
+  if (moved === null) throw new TypeError("the task wasn't started");
+  return { ...moved, worktree: { path: made.path, branch: made.branch, base: made.base, baseSha: made.baseSha } };
+}
+
+interface Worktree {
+  path: string;
+  branch: string | null;
+  base: string;
+  baseSha: string;
 }
 
 /** Takes the worktree of a task that has been reset away; its tip is kept. */

@@ -8,25 +8,33 @@ import { list } from "../../lib/task/ops/list.ts";
 import { archive } from "../../lib/task/ops/remove.ts";
 import { context, show } from "../../lib/task/ops/show.ts";
 import { stats } from "../../lib/task/ops/stats.ts";
-import { done, fail, start } from "../../lib/task/ops/transitions.ts";
-import { inProcess, type InProcess, type Loose, refusal } from "../kit/call.ts";
+import { done } from "../../lib/task/ops/done.ts";
+import { fail, start } from "../../lib/task/ops/transitions.ts";
+import { makeWorld, type World, type Loose, refusal } from "../kit/call.ts";
 import { write } from "../kit/git.ts";
 
 const TASKS = [
   { name: "Later", priority: 70, effort: "L", category: "core" },
-  { name: "Sooner", priority: 5, effort: "S", category: "bugfix", tags: ["web", "login"], description: "The Login form" },
+  {
+    name: "Sooner",
+    priority: 5,
+    effort: "S",
+    category: "bugfix",
+    tags: ["web", "login"],
+    description: "The Login form",
+  },
   { name: "Waiting", priority: 1, dependencies: ["Later"], tags: ["web"] },
   { name: "Finished", priority: 1, category: "core" },
 ];
 
-async function queue(): Promise<InProcess> {
-  const world = await inProcess();
+async function queue(): Promise<World> {
+  const world = await makeWorld();
   await world.call(addBulk, { tasks: TASKS });
   await world.call(done, { task_id: "Finished" });
   return world;
 }
 
-async function named(world: InProcess, input: Readonly<Record<string, unknown>> = {}): Promise<unknown[]> {
+async function named(world: World, input: Readonly<Record<string, unknown>> = {}): Promise<unknown[]> {
   return ((await world.call(list, input)).result["tasks"] as Loose[]).map((task) => task["name"]);
 }
 
@@ -37,7 +45,11 @@ describe("list", () => {
     expect(await named(world)).toEqual(["Waiting", "Sooner", "Later", "Finished"]);
     expect(result).toMatchObject({ total: 4, shown: 4, broken: [], conflicts: [], stateRoot: world.repo });
     expect(result).not.toHaveProperty("truncated");
-    expect((result["tasks"] as Loose[])[1]).toMatchObject({ description: "The Login form", tags: ["web", "login"], revision: 1 });
+    expect((result["tasks"] as Loose[])[1]).toMatchObject({
+      description: "The Login form",
+      tags: ["web", "login"],
+      revision: 1,
+    });
   });
 
   const filters: readonly [filter: Readonly<Record<string, unknown>>, names: readonly string[]][] = [
@@ -84,23 +96,30 @@ describe("list", () => {
   });
 
   test("a name is cut to the width that there is", async () => {
-    await using world = await inProcess();
+    await using world = await makeWorld();
     await world.call(add, { name: `${"long ".repeat(30)}end` });
     await world.call(add, { name: "寿司".repeat(40) });
     const lines = (await world.text(list, {}, { style: { color: false, width: 60 } })).trimEnd().split("\n");
-    expect(lines.every((line) => line.endsWith("…") && Bun.stringWidth(line) <= 60 && Bun.stringWidth(line) >= 58)).toBe(true);
+    expect(
+      lines.every((line) => line.endsWith("…") && Bun.stringWidth(line) <= 60 && Bun.stringWidth(line) >= 58),
+    ).toBe(true);
     expect(await world.text(list, {}, { style: { color: false, width: Infinity } })).toContain("long end");
   });
 
   test("one document a line", async () => {
     await using world = await queue();
     const lines = (await world.text(list, { ndjson: true })).trimEnd().split("\n");
-    expect(lines.map((line) => (JSON.parse(line) as Loose)["name"])).toEqual(["Waiting", "Sooner", "Later", "Finished"]);
+    expect(lines.map((line) => (JSON.parse(line) as Loose)["name"])).toEqual([
+      "Waiting",
+      "Sooner",
+      "Later",
+      "Finished",
+    ]);
     expect(JSON.parse(lines[1] ?? "")).toMatchObject({ description: "The Login form" });
   });
 
   test("tools get at most a hundred, and are told", async () => {
-    await using world = await inProcess();
+    await using world = await makeWorld();
     await world.call(addBulk, { tasks: Array.from({ length: 101 }, (_, i) => ({ name: `Task ${i}` })) });
     const { result } = await world.call(list, {}, { surface: "mcp" });
     expect(result).toMatchObject({ total: 101, shown: 100, truncated: true });
@@ -112,13 +131,18 @@ describe("list", () => {
     write(world.repo, { ".bot/workspace/tasks/todo/broken-12345678.json": '{"id": 1,\n"name' });
     const { result } = await world.call(list);
     expect(result["total"]).toBe(4);
-    expect(result["broken"]).toMatchObject([{ path: `${world.repo}/.bot/workspace/tasks/todo/broken-12345678.json`, line: 2 }]);
+    expect(result["broken"]).toMatchObject([
+      { path: `${world.repo}/.bot/workspace/tasks/todo/broken-12345678.json`, line: 2 },
+    ]);
     expect(await world.text(list)).toContain("can't be read: ");
   });
 
   test("a misspelt category isn't an empty queue", async () => {
     await using world = await queue();
-    expect(await refusal(world.call(list, { category: ["bugfx"] }))).toMatchObject({ code: "INVALID_INPUT", hint: 'did you mean "bugfix"?' });
+    expect(await refusal(world.call(list, { category: ["bugfx"] }))).toMatchObject({
+      code: "INVALID_INPUT",
+      hint: 'did you mean "bugfix"?',
+    });
   });
 
   test("an edit of a file shows at once; an erased file doesn't take its task along", async () => {
@@ -153,7 +177,11 @@ describe("show", () => {
     await using world = await queue();
     await world.call(claim, { task_id: "Waiting", owner: "ada" });
     const { result } = await world.call(show, { task_id: "Waiting" });
-    expect(result).toMatchObject({ task: { name: "Waiting" }, claim: { owner: "ada", scope: "clone" }, dependencies: [{ name: "Later", status: "todo", state: "waits" }] });
+    expect(result).toMatchObject({
+      task: { name: "Waiting" },
+      claim: { owner: "ada", scope: "clone" },
+      dependencies: [{ name: "Later", status: "todo", state: "waits" }],
+    });
     expect(result["claim"]).not.toHaveProperty("token");
     const text = await world.text(show, { task_id: "Waiting" });
     expect(text).toContain("held by   ada since");
@@ -174,18 +202,29 @@ describe("show", () => {
 
   test("a field that isn't there names the nearest", async () => {
     await using world = await queue();
-    expect(await refusal(world.call(show, { task_id: "Sooner", field: "histori.0" }))).toMatchObject({ code: "NOT_FOUND", hint: 'did you mean "history"?' });
-    expect(await refusal(world.call(show, { task_id: "Sooner", field: "name.x" }))).toMatchObject({ code: "NOT_FOUND", hint: "there is nothing below it" });
+    expect(await refusal(world.call(show, { task_id: "Sooner", field: "histori.0" }))).toMatchObject({
+      code: "NOT_FOUND",
+      hint: 'did you mean "history"?',
+    });
+    expect(await refusal(world.call(show, { task_id: "Sooner", field: "name.x" }))).toMatchObject({
+      code: "NOT_FOUND",
+      hint: "there is nothing below it",
+    });
   });
 });
 
 test("context: commits of what it depends on, dependents, files that exist, where to work", async () => {
-  await using world = await inProcess({ "docs/style.md": "be kind\n", "src/a.ts": "\n" });
+  await using world = await makeWorld({ "docs/style.md": "be kind\n", "src/a.ts": "\n" });
   write(world.repo, { ".bot/recipes/standards/tests.md": "test\n" });
   await world.call(addBulk, {
     tasks: [
       { name: "Design" },
-      { name: "Build", dependencies: ["#1"], working_dir: "src", applicable_standards: ["docs/style.md", "recipes/standards/tests.md", "none.md"] },
+      {
+        name: "Build",
+        dependencies: ["#1"],
+        working_dir: "src",
+        applicable_standards: ["docs/style.md", "recipes/standards/tests.md", "none.md"],
+      },
       { name: "Ship", dependencies: ["Build"] },
     ],
   });
@@ -213,7 +252,11 @@ test("stats count what list shows", async () => {
   await world.call(archive, { tasks: ["Finished"] });
   const { result } = await world.call(stats);
   expect(result).toMatchObject({
-    total: 3, open: 2, blocked: 1, claimed: 1, archived: 1,
+    total: 3,
+    open: 2,
+    blocked: 1,
+    claimed: 1,
+    archived: 1,
     byStatus: { todo: 1, "in-progress": 1, failed: 1, done: 0 },
     byCategory: { bugfix: 1, core: 1, none: 1 },
     byEffort: { L: 1, S: 1, none: 1 },

@@ -2,7 +2,7 @@
  * Operations in process, as a surface calls them: validated, on a real repository, with a context in which nothing is left
  * to chance.
  *
- *     await using world = await inProcess();
+ *     await using world = await makeWorld();
  *     const { result } = await world.call(add, { name: "Add a login page" });
  */
 import { mkdirSync } from "node:fs";
@@ -14,7 +14,7 @@ import type { AnyOperation } from "../../lib/op.ts";
 import { resolveTarget } from "../../lib/target.ts";
 import { gitEnv, makeRepo, tempDir, type TempDir } from "./git.ts";
 
-export interface InProcess extends AsyncDisposable {
+export interface World extends AsyncDisposable {
   readonly dir: TempDir;
   /** The main checkout; it has a `.bot` folder. */
   readonly repo: string;
@@ -22,7 +22,11 @@ export interface InProcess extends AsyncDisposable {
   readonly notes: string[];
   ctx(changes?: Partial<Ctx>): Ctx;
   /** Runs an operation; rejects with the DotbotError that a surface would show. */
-  call(op: AnyOperation, input?: Readonly<Record<string, unknown>>, changes?: Partial<Ctx>): Promise<Answer & { readonly result: Loose }>;
+  call(
+    op: AnyOperation,
+    input?: Readonly<Record<string, unknown>>,
+    changes?: Partial<Ctx>,
+  ): Promise<Answer & { readonly result: Loose }>;
   /** What a person at a terminal reads. */
   text(op: AnyOperation, input?: Readonly<Record<string, unknown>>, changes?: Partial<Ctx>): Promise<string>;
 }
@@ -30,7 +34,7 @@ export interface InProcess extends AsyncDisposable {
 /** A result whose members a test looks at. */
 export type Loose = Record<string, unknown>;
 
-export async function inProcess(files?: Readonly<Record<string, string>>): Promise<InProcess> {
+export async function makeWorld(files?: Readonly<Record<string, string>>): Promise<World> {
   const dir = await tempDir();
   const repo = await makeRepo(dir.path("main"), files === undefined ? {} : { files });
   mkdirSync(`${repo}/.bot`, { recursive: true });
@@ -57,7 +61,7 @@ export async function inProcess(files?: Readonly<Record<string, string>>): Promi
     executable: "/usr/bin/dotbot",
     ...changes,
   });
-  const call: InProcess["call"] = async (op, input = {}, changes = {}) => {
+  const call: World["call"] = async (op, input = {}, changes = {}) => {
     const answer = await invoke(
       {
         op,

@@ -7,8 +7,8 @@
  *     expect(await stateOf(repo)).toEqual(before);
  */
 import { createHash } from "node:crypto";
-import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync, lstatSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 
 import type { Caller, Ctx } from "../../lib/ctx.ts";
 import { DotbotError, type ErrorFacts } from "../../lib/error.ts";
@@ -16,7 +16,7 @@ import { GUARD_OPERATIONS } from "../../lib/guard/ops.ts";
 import { invoke, toolWording } from "../../lib/invoke.ts";
 import { toolName, type AnyOperation } from "../../lib/op.ts";
 import { resolveTarget } from "../../lib/target.ts";
-import { gitEnv, tryRun } from "./git.ts";
+import { gitEnv } from "./git.ts";
 
 export interface Place {
   /** Where a person stands, or a server: its root. */
@@ -95,31 +95,24 @@ export function exampleIn(facts: ErrorFacts): { readonly tool: string; readonly 
   return { tool, arguments: { ...args } };
 }
 
-/** Refs, reflogs, HEAD, index, tree, stash and configuration of a checkout and its repository: all that a change could change. */
-export async function stateOf(checkout: string): Promise<Result> {
-  const ask = async (...args: string[]): Promise<string> => (await tryRun(checkout, ["-c", "core.fsmonitor=false", ...args], { ...gitEnv(), GIT_OPTIONAL_LOCKS: "0" })).stdout;
-  const common = (await ask("rev-parse", "--path-format=absolute", "--git-common-dir")).trimEnd();
-  const gitDir = (await ask("rev-parse", "--path-format=absolute", "--git-dir")).trimEnd();
-  const text = (path: string): string | null => (existsSync(path) ? readFileSync(path, "utf8") : null);
-  return {
-    refs: await ask("for-each-ref", "--format=%(refname) %(objectname) %(symref)"),
-    head: text(join(gitDir, "HEAD")),
-    mainHead: text(join(common, "HEAD")),
-    index: await ask("ls-files", "--stage", "-v", "--full-name", ":/"),
-    tree: treeState(checkout),
-    stash: await ask("stash", "list"),
-    config: text(join(common, "config")),
-    marks: ["MERGE_HEAD", "CHERRY_PICK_HEAD", "rebase-merge", "index.lock"].filter((name) => existsSync(join(gitDir, name))),
-    worktrees: await ask("worktree", "list", "--porcelain"),
-  };
+/**
+ * All that a change could change: the tree, and every file of the git dir but the objects: refs, their logs, HEADs, indexes,
+ * stash, configuration, what is in progress.
+ */
+export function stateOf(checkout: string): Result {
+  const entry = join(checkout, ".git");
+  const link = lstatSync(entry).isFile() ? readFileSync(entry, "utf8").slice("gitdir: ".length).trimEnd() : null;
+  // A worktree's git dir is <common dir>/worktrees/<name>, a submodule's is its own.
+  const common = link === null ? entry : /^(.*)\/worktrees\/[^/]+$/.exec(link)?.[1] ?? resolve(checkout, link);
+  return { tree: treeState(checkout), git: treeState(common, ["objects"]) };
 }
 
 /** Every file below a folder, with its content's hash; what is in a git dir isn't part of the tree. */
-export function treeState(root: string): Readonly<Record<string, string>> {
+export function treeState(root: string, without: readonly string[] = [".git"]): Readonly<Record<string, string>> {
   const found: Record<string, string> = {};
   const walk = (folder: string): void => {
     for (const name of readdirSync(join(root, folder)).toSorted()) {
-      if (name === ".git") continue;
+      if (without.includes(name)) continue;
       const path = folder === "" ? name : `${folder}/${name}`;
       const stat = lstatSync(join(root, path));
       if (stat.isSymbolicLink()) found[path] = `-> ${readlinkSync(join(root, path))}`;
@@ -129,4 +122,21 @@ export function treeState(root: string): Readonly<Record<string, string>> {
   };
   walk("");
   return found;
+}
+
+/** Copies repositories made elsewhere, worktrees and remotes on disk included: their absolute paths follow. */
+export function transplant(from: string, to: string): void {
+  cpSync(from, to, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
+  const mend = (path: string): void => {
+    const text = readFileSync(path, "utf8");
+    if (text.includes(from)) writeFileSync(path, text.replaceAll(from, to));
+  };
+  const walk = (folder: string): void => {
+    for (const { name, parentPath, ...entry } of readdirSync(folder, { withFileTypes: true }).map((it) => ({ name: it.name, parentPath: folder, folder: it.isDirectory() }))) {
+      const path = join(parentPath, name);
+      if (entry.folder && name !== "objects") walk(path);
+      else if (name === ".git" || name === "gitdir" || name === "config") mend(path);
+    }
+  };
+  walk(to);
 }

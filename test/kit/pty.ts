@@ -78,7 +78,10 @@ export function openPty(command: readonly string[], { cwd, env = {} }: PtyOption
 
 /** Without escape sequences, and with what a carriage return or a backspace took back left standing. */
 function plain(text: string): string {
-  return text.replace(/\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)|[()][A-Z0-9]|[=>78cM])/g, "").replace(/\r+\n/g, "\n");
+  return text
+    .replace(/\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)|[()][A-Z0-9]|[=>78cM])/g, "")
+    .replace(/\r+\n/g, "\n")
+    .replace(/^\r/gm, "");
 }
 
 export type ShellName = "bash" | "zsh" | "fish";
@@ -126,9 +129,9 @@ export async function openShell(
   const does = async (line: string): Promise<string> => {
     pty.mark();
     count += 1;
-    // Typed in two parts, so that the echo of the line isn't taken for its end.
-    pty.type(`${line}\recho DO''NE${count}\r`);
-    const [, output = ""] = await pty.sees(new RegExp(`^([^]*)^DONE${count}$`, "m"));
+    // The quotes keep the line, as the terminal echoes it, from being taken for what it prints.
+    pty.type(`echo BE''GIN${count}; ${line === "" ? "true" : line}; echo E''ND${count}\r`);
+    const [, output = ""] = await pty.sees(new RegExp(`^BEGIN${count}\n([^]*)^END${count}$`, "m"));
     return output;
   };
   await does(QUIET[name]);

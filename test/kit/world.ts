@@ -58,6 +58,8 @@ export async function makeWorld({ seeds = [], tracked = false, files = {}, at }:
   const root = dir?.root ?? at ?? "";
   const main = join(root, "main");
   await makeRepo(main, {
+    // No sample hooks: tests copy repositories by the hundred.
+    init: ["--template="],
     files: {
       "README.md": "hello\n",
       "src/code.txt": "one\ntwo\nthree\n",

@@ -3,11 +3,12 @@ import { describe, expect, test } from "bun:test";
 import { placeAt } from "../../cmd/complete.ts";
 import { readLine, readRequest, type Shell } from "../../cmd/complete-shell.ts";
 import { installation, withLine } from "../../cmd/install.ts";
+import type { Commands } from "../../cmd/route.ts";
 import { shellSurfaces } from "../../cmd/surfaces.ts";
 import { NOUNS } from "../../lib/ops.ts";
 import { senseOf } from "../../lib/task/legal.ts";
 
-const commands = { nouns: NOUNS, surfaces: shellSurfaces(() => commands) };
+const commands: Commands = { nouns: NOUNS, surfaces: shellSurfaces(() => commands) };
 
 /** What may stand at the end of a line whose words are split at blanks. */
 async function at(line: string) {
@@ -106,7 +107,9 @@ describe("the protocol", () => {
     ["bash", "Größe", "Größe"],
   ])("%s gets %j as %j", (shell, value, line) => {
     const args = shell === "bash" ? ["80", "9", BREAKS, "dotbot "] : [""];
-    expect(readRequest(shell, args).answer(place, [{ value, description: "what\u001B it is" }])).toBe(`words\n${line}\n`);
+    expect(readRequest(shell, args).answer(place, [{ value, description: "what\u001B it is" }])).toBe(
+      `words\n${line}\n`,
+    );
   });
 
   test.each<[typed: string, lead: string, value: string, inserted: string]>([
@@ -128,7 +131,8 @@ describe("the protocol", () => {
       { value: "add", description: "Add a task to the queue, with a long explanation" },
       { value: "add-bulk", description: "Many" },
     ];
-    const answer = (type: string): string => readRequest("bash", ["40", type, BREAKS, "dotbot "]).answer(place, candidates);
+    const answer = (type: string): string =>
+      readRequest("bash", ["40", type, BREAKS, "dotbot "]).answer(place, candidates);
     expect(answer("9")).toBe("words\nadd       (Add a task to the queue, …)\nadd-bulk  (Many)\n");
     expect(answer("37")).toBe("words\nadd\nadd-bulk\n");
   });
@@ -161,7 +165,13 @@ describe("installing", () => {
     ["zsh", env, false, "/home/ada/.local/share/zsh/site-functions/_dotbot", "/home/ada/.zshrc"],
     ["zsh", { ...env, ZDOTDIR: "/z", XDG_DATA_HOME: "/d" }, false, "/d/zsh/site-functions/_dotbot", "/z/.zshrc"],
     ["fish", { ...env, XDG_CONFIG_HOME: "/c" }, false, "/c/fish/completions/dotbot.fish", null],
-    ["powershell", env, false, "/home/ada/.config/powershell/dotbot-completion.ps1", "/home/ada/.config/powershell/Microsoft.PowerShell_profile.ps1"],
+    [
+      "powershell",
+      env,
+      false,
+      "/home/ada/.config/powershell/dotbot-completion.ps1",
+      "/home/ada/.config/powershell/Microsoft.PowerShell_profile.ps1",
+    ],
   ])("%s with %j", (shell, given, packaged, file, startup) => {
     const found = installation(shell, given, () => packaged);
     expect(found.file).toBe(file);

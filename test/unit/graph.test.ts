@@ -14,7 +14,15 @@ function rows(...specs: readonly string[]): TaskRow[] {
     const id = `${name.codePointAt(0)?.toString(16).padStart(8, "0") ?? ""}-0000-4000-8000-000000000000`;
     const dependencies = needs.trim() === "" ? [] : needs.trim().split(" ");
     return {
-      ...factsOf(id, { name, dependencies }), id8: id8(id), file: fileName(name, id), place: "view", status: status as Status, rev: 1, hash: "", size: 0, mtimeMs: null,
+      ...factsOf(id, { name, dependencies }),
+      id8: id8(id),
+      file: fileName(name, id),
+      place: "view",
+      status: status as Status,
+      rev: 1,
+      hash: "",
+      size: 0,
+      mtimeMs: null,
     };
   });
 }
@@ -24,7 +32,14 @@ function graph(...specs: readonly string[]): Graph {
   return graphOf(all, all);
 }
 
-const cases: readonly [does: string, specs: readonly string[], layers: string, critical: string, cycles: readonly string[], missing: readonly string[]][] = [
+const cases: readonly [
+  does: string,
+  specs: readonly string[],
+  layers: string,
+  critical: string,
+  cycles: readonly string[],
+  missing: readonly string[],
+][] = [
   ["nothing", [], "", "", [], []],
   ["tasks on their own have no path", ["a", "b"], "a0 b0", "", [], []],
   ["a chain", ["c < b", "b < a", "a"], "a0 b1 c2", "a b c", [], []],
@@ -53,7 +68,15 @@ test("a chain of 20,000 is no matter of stack", () => {
     const id = `${i.toString(16).padStart(8, "0")}-0000-4000-8000-000000000000`;
     const next = `${(i + 1).toString(16).padStart(8, "0")}-0000-4000-8000-000000000000`;
     return {
-      ...factsOf(id, { name: `t${i}`, dependencies: i + 1 < length ? [next] : [] }), id8: id8(id), file: "", place: "view", status: "todo", rev: 1, hash: "", size: 0, mtimeMs: null,
+      ...factsOf(id, { name: `t${i}`, dependencies: i + 1 < length ? [next] : [] }),
+      id8: id8(id),
+      file: "",
+      place: "view",
+      status: "todo",
+      rev: 1,
+      hash: "",
+      size: 0,
+      mtimeMs: null,
     };
   });
   expect(graphOf(chain, chain).criticalPath).toHaveLength(length);
@@ -63,7 +86,9 @@ describe("pictures", () => {
   const found = graph("b < a z", "a !done");
 
   test("text", () => {
-    expect(graphText(found, PLAIN, (status) => status)).toBe("first\n    00000061  a (done)\n\nthen\n    00000062  b (todo)  ← 00000061  ← z?\n");
+    expect(graphText(found, PLAIN, (status) => status)).toBe(
+      "first\n    00000061  a (done)\n\nthen\n    00000062  b (todo)  ← 00000061  ← z?\n",
+    );
   });
 
   test("mermaid", () => {
@@ -81,7 +106,9 @@ describe("pictures", () => {
   });
 
   test("dot", () => {
-    expect(drawGraph(found, "dot")).toContain('  "00000061-0000-4000-8000-000000000000" -> "00000062-0000-4000-8000-000000000000";');
+    expect(drawGraph(found, "dot")).toContain(
+      '  "00000061-0000-4000-8000-000000000000" -> "00000062-0000-4000-8000-000000000000";',
+    );
   });
 
   test("svg and html are the same every time, well-formed, and fetch nothing", () => {
@@ -95,7 +122,8 @@ describe("pictures", () => {
 
   test.each(['"<script>alert(1)</script>"', "a & b", "back\\slash"])("the name %s can't break out", (name) => {
     const named = { ...found, nodes: found.nodes.map((node) => ({ ...node, name })) };
-    for (const format of ["svg", "html", "mermaid"] as const) expect(drawGraph(named, format)).not.toContain("<script>");
+    for (const format of ["svg", "html", "mermaid"] as const)
+      expect(drawGraph(named, format)).not.toContain("<script>");
     expect(drawGraph(named, "dot")).not.toMatch(/[^\\]"<script>/);
   });
 });

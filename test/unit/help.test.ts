@@ -93,7 +93,7 @@ Options:
   --priority <n>            lower is sooner (1 to 100; default 50)
   --effort <XS|S|M|L|XL>    how much work it is
   --depends-on <task>…      tasks that must be done before (repeat, or a,b)
-  --criteria <text>…        what must hold in the end (repeat, or a,b)
+  --criteria <text>…        what must hold in the end (repeat it for more)
   --skip-analysis           start without an analysis
   --no-commit               leave the commit to the caller
   --analysis <json|file|->  the analysis, as an object

@@ -26,6 +26,7 @@ import {
   oneTask,
   oneTaskOf,
   provenanceFlags,
+  recordTheft,
   shownClaim,
   standingClaim,
   takeClaim,
@@ -230,10 +231,12 @@ export const claim = operation({
       const row = await namedTask(call, queue, input.task_id, "claim");
       const holder = holderOf(call, input);
       const terms = termsOf(input);
+      const who = await provenance(call, call.target.repo, input, false);
       const taken = await queue.write(`task claim ${row.id8}`, (tx) => {
         const now = tx.row(row.id);
         const mine = standingClaim(call, tx.ledger.claim(row.id));
-        guardClaim(call, tx, now, holder, input.steal, "claim");
+        const theft = guardClaim(call, tx, now, holder, input.steal, "claim");
+        if (theft !== null) recordTheft(tx, now, who, theft);
         return {
           claim: takeClaim(call, tx, row.id, { holder, ...terms }),
           changed: mine === null || !holds(mine, holder),
@@ -266,15 +269,19 @@ async function withClaim(
   call: Call,
   input: { task_id?: string | undefined; steal?: string | undefined } & HolderInput,
   verb: string,
-  act: (tx: Tx, row: TaskRow, before: Claim | null, holder: Holder) => { claim: Claim | null; changed: boolean },
+  act: (tx: Tx, row: TaskRow, before: "own" | "taken over" | null, holder: Holder) => Claim | null,
 ): Promise<Held> {
   return await withQueue(call, async ({ queue }) => {
     const row = await namedTask(call, queue, input.task_id, verb);
     const holder = holderOf(call, input);
+    const who = await provenance(call, call.target.repo, { session_id: input.session_id }, false);
     const result = await queue.write(`task ${verb} ${row.id8}`, (tx) => {
       const now = tx.row(row.id);
-      guardClaim(call, tx, now, holder, input.steal, verb);
-      return act(tx, now, standingClaim(call, tx.ledger.claim(row.id)), holder);
+      const theft = guardClaim(call, tx, now, holder, input.steal, verb);
+      if (theft !== null) recordTheft(tx, now, who, theft);
+      const own = standingClaim(call, tx.ledger.claim(row.id)) !== null;
+      const before = theft !== null ? "taken over" : own ? "own" : null;
+      return { claim: act(tx, now, before, holder), changed: before !== null };
     });
     return {
       ...oneTaskOf(call, queue, row),
@@ -305,7 +312,7 @@ export const heartbeat = operation({
           example: exampleFor(call, "claim", row.id8),
         });
       }
-      return { claim: takeClaim(call, tx, row.id, { holder }), changed: true };
+      return takeClaim(call, tx, row.id, { holder });
     });
   },
   text: (result) =>
@@ -325,15 +332,14 @@ export const release = operation({
     },
   ],
   async run(call, input) {
-    return await withClaim(call, input, "release", (tx, row, before) => {
+    return await withClaim(call, input, "release", (tx, row) => {
       tx.ledger.dropClaim(row.id);
-      return { claim: null, changed: before !== null };
+      return null;
     });
   },
   text: (result) =>
     `${asText(result.task["id"]).slice(0, 8)}  ${asText(result.task["name"])}: ${result.changed ? "released" : "wasn't claimed"}\n`,
 });
-
 
 /** `start --next`: picks and starts in one transaction. When nothing can be picked the answer is that of `next`. */
 export async function nextForStart(

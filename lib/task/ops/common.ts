@@ -11,9 +11,9 @@ import { targetFields } from "../../target-fields.ts";
 import { paint, type Style } from "../../text.ts";
 import { type Claim, DEFAULT_TTL_MS, type Holder, holderName, holds } from "../claim.ts";
 import type { TaskRow } from "../ledger.ts";
-import type { Status } from "../model.ts";
+import { appended, type Status } from "../model.ts";
 import { findTask } from "../names.ts";
-import { UNKNOWN } from "../provenance.ts";
+import { entryOf, type Provenance, UNKNOWN } from "../provenance.ts";
 import { Queue, type Tx } from "../queue.ts";
 import { currentTaskId } from "../here.ts";
 import { standingClaim } from "../holders.ts";
@@ -243,6 +243,13 @@ export function guardClaim(
         : JSON.stringify({ task_id: row.id, steal: "its holder is gone" }),
     details: { task: row.id, claim: shownClaim(claim) },
   });
+}
+
+/** Taking a task from its holder is a step of the task's life, even where nothing else about it changes. */
+export function recordTheft(tx: Tx, row: TaskRow, who: Provenance, theft: string): void {
+  const entry = entryOf(who, row.status, row.status, theft);
+  const doc = tx.document(row);
+  tx.save(row, { ...doc, updated_at: who.at, history: appended(doc, entry) }, { at: who.at, by: who.by, entry });
 }
 
 // ── text ─────────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -7,7 +7,7 @@ import type { JsonObject, JsonValue } from "../../json.ts";
 import type { Call } from "../../op.ts";
 import { nearest, quote } from "../../text.ts";
 import type { Ledger, TaskRow } from "../ledger.ts";
-import { factsOf, fileName, id8, type Status, stringList } from "../model.ts";
+import { factsOf, fileName, id8, type Status, stringList, UUID } from "../model.ts";
 import { cycleThrough, DependencyIndex } from "../pick.ts";
 
 export class DependencyDesk {
@@ -15,7 +15,7 @@ export class DependencyDesk {
   /** Tasks that this transaction added, by every name that a later one may call them. */
   private readonly earlier = new Map<string, TaskRow | "several">();
   private readonly fresh: TaskRow[] = [];
-  private danglingNames: ReadonlySet<string> | undefined;
+  private words: ReadonlySet<string> | undefined;
   private readonly call: Pick<Call, "surface">;
   private readonly ledger: Ledger;
   private readonly coming: readonly string[];
@@ -71,6 +71,8 @@ export class DependencyDesk {
         this.fresh.filter((row) => row.name === wanted || row.slug === wanted),
       );
     if (early !== undefined) return early.id;
+    const direct = UUID.test(wanted) ? this.ledger.task(wanted.toLowerCase()) : undefined;
+    if (direct !== undefined && direct.place !== "removed") return direct.id;
     const found = this.existing.index.find(wanted);
     const [only] = found;
     if (only !== undefined && found.length === 1) return only.id;
@@ -149,7 +151,7 @@ export class DependencyDesk {
     const present = this.ledger.task(id);
     const file = present?.file ?? fileName(facts.name, id);
     const waited = [id, file, file.slice(0, -".json".length), facts.name, ...(facts.slug === null ? [] : [facts.slug])];
-    if (present === undefined && !waited.some((name) => this.dangling.has(name))) return;
+    if (present === undefined && !waited.some((name) => this.named.has(name))) return;
     const row: TaskRow = {
       ...facts,
       id8: id8(id),
@@ -177,13 +179,10 @@ export class DependencyDesk {
     );
   }
 
-  private get dangling(): ReadonlySet<string> {
-    this.danglingNames ??= new Set(
-      this.existing.rows.flatMap((row) =>
-        row.dependencies.filter((name) => this.existing.index.find(name).length === 0),
-      ),
-    );
-    return this.danglingNames;
+  /** Every word by which a task in the queue names another. */
+  private get named(): ReadonlySet<string> {
+    this.words ??= new Set(this.ledger.linked("place <> 'removed'", []).flatMap((row) => row.dependencies));
+    return this.words;
   }
 }
 

@@ -6,12 +6,14 @@ import type { JsonObject, JsonValue } from "../../json.ts";
 import { operation, type Call } from "../../op.ts";
 import { verificationShape, verificationText } from "../../verify/shapes.ts";
 import type { Verification } from "../../verify/verify.ts";
+import { asText } from "../../text.ts";
 import { worktreeOf } from "../../wt/records.ts";
 import { holds } from "../claim.ts";
 import { standingClaim } from "../holders.ts";
 import type { TaskRow } from "../ledger.ts";
 import { mayMove } from "../model.ts";
 import { readVerified, writeVerified } from "../verified.ts";
+import { completeAfterDone } from "../worktree.ts";
 import { claimShape, type Desk, holderOf, namedTask, oneTaskOf, withQueue } from "./common.ts";
 import { type MoveInput, type MovePlan, moveFields, moveFlags, moveOutput, moveTask, moveText, reasonLine } from "./move.ts";
 
@@ -43,6 +45,9 @@ export const done = operation({
     skip_verify: v.optional(
       v.pipe(v.string(), v.description("Don't verify, for this reason; it goes into history. For a person to decide.")),
     ),
+    complete: v.optional(
+      v.pipe(v.boolean(), v.description("Go on to wt_complete; worktree.complete_on_done is the default.")),
+    ),
   }),
   flags: {
     ...moveFlags,
@@ -55,10 +60,13 @@ export const done = operation({
     claim: v.optional(claimShape),
     ok: v.pipe(v.boolean(), v.description("false: verification failed, and the task stays where it was.")),
     verification: v.optional(verificationShape),
+    completion: v.optional(
+      v.pipe(v.looseObject({ ok: v.boolean() }), v.description("How completing went; a refusal leaves the task done.")),
+    ),
   }),
   async run(call, input) {
     const skip = skipReason(call, input.skip_verify);
-    return await withQueue(call, async (desk) => {
+    const outcome = await withQueue(call, async (desk) => {
       const row = await namedTask(call, desk.queue, input.task_id, "done");
       const verification = await verificationOf(call, desk, row, input, skip);
       if (verification !== null && !verification.ok) return unmoved(call, desk, row, verification);
@@ -78,13 +86,17 @@ export const done = operation({
         },
       };
       const moved = await moveTask(call, desk, row, input, plan);
-      return { ...moved, ok: true, ...(verification === null ? {} : { verification }) };
+      const completes = input.complete ?? (desk.settings.worktree.complete_on_done && worktreeOf(desk.queue, row.id) !== null);
+      return { ...moved, ok: true, completes, ...(verification === null ? {} : { verification }) };
     });
+    const { completes = false, ...result } = outcome;
+    return completes ? { ...result, completion: await completeAfterDone(call, asText(result.task["id"])) } : result;
   },
   text(result, style) {
     const { verification } = result;
     const moved = result.ok ? moveText(result, style) : `${String(result.task["name"])}: stays ${result.newStatus}, verification failed\n`;
-    return moved + (verification === undefined ? "" : verificationText(verification, style));
+    const landed = result.completion?.ok === true ? `completed onto ${asText(result.completion["base"])}\n` : "";
+    return moved + (verification === undefined ? "" : verificationText(verification, style)) + landed;
   },
 });
 
@@ -135,6 +147,7 @@ function unmoved(call: Call, desk: Desk, row: TaskRow, verification: Verificatio
     newStatus: row.status,
     changed: false,
     ok: false,
+    completes: false,
     verification,
   };
 }

@@ -4,11 +4,11 @@ import * as v from "valibot";
 import { DotbotError } from "../../error.ts";
 import { equalJson, type JsonObject } from "../../json.ts";
 import { operation, type Call } from "../../op.ts";
-import { nearest, paint, quote } from "../../text.ts";
-import { HISTORY_IN_FILE, historyOf, stringList } from "../model.ts";
+import { nearest, paint, quote, shellWord } from "../../text.ts";
+import { appended, stringList } from "../model.ts";
 import type { TaskRow } from "../ledger.ts";
 import { entryOf, provenance, provenanceFields, type Provenance } from "../provenance.ts";
-import type { Tx } from "../queue.ts";
+import type { Queue, Tx } from "../queue.ts";
 import { gathered } from "./add.ts";
 import {
   dirField,
@@ -122,6 +122,7 @@ export const edit = operation({
       const { after, fields } = await queue.write(`task edit ${row.id8}`, (tx) =>
         applyPatch(call, tx, tx.row(row.id), patch, who, input),
       );
+      if (fields.includes("name") || fields.includes("slug")) warnOfOldNames(call, queue, row, after);
       return { ...oneTaskOf(call, queue, after), changed: fields.length > 0, changedFields: fields };
     });
   },
@@ -178,7 +179,7 @@ function applyPatch(
   if (theft === null) return { after: tx.save(row, next, { at: who.at, by: who.by }), fields };
   // An edit isn't a step of the task's life, taking it from somebody is.
   const entry = entryOf(who, row.status, row.status, theft);
-  next["history"] = [...historyOf(doc), { ...entry }].slice(-HISTORY_IN_FILE);
+  next["history"] = appended(doc, entry);
   return { after: tx.save(row, next, { at: who.at, by: who.by, entry }), fields };
 }
 
@@ -204,4 +205,17 @@ function patchedDependencies(desk: DependencyDesk, row: TaskRow, patch: Patch): 
   }
   const added = resolved(patch.addDependencies, "add_dependencies");
   return [...new Set([...list, ...added])].filter((name) => !removed.has(idOf(name)));
+}
+
+/** Documents that other tools wrote may name what they wait for by its name, which means nothing any more. */
+function warnOfOldNames(call: Call, queue: Queue, before: TaskRow, after: TaskRow): void {
+  const now = [after.name, after.slug];
+  const gone = [before.name, before.slug].filter((name) => name !== null && !now.includes(name));
+  for (const other of queue.ledger.linked("place <> 'removed'", [])) {
+    const word = other.dependencies.find((name) => gone.includes(name));
+    if (word === undefined) continue;
+    call.note(
+      `${quote(other.name)} (${other.id8}) waits for it by its old name: \`dotbot task edit ${other.id8} --add-dependency ${after.id} --remove-dependency ${shellWord(word)}\` mends that`,
+    );
+  }
 }

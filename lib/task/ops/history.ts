@@ -7,7 +7,7 @@ import { operation, type Call } from "../../op.ts";
 import { paint, quote, type Style } from "../../text.ts";
 import { changeLines, fieldChanges } from "../diff.ts";
 import type { Ledger, TaskRow, Version } from "../ledger.ts";
-import { HISTORY_IN_FILE, historyOf, mayMove, moved, RESERVED_FIELDS } from "../model.ts";
+import { appended, mayMove, moved, RESERVED_FIELDS } from "../model.ts";
 import { findTask } from "../names.ts";
 import { entryOf, provenance, provenanceFields } from "../provenance.ts";
 import type { Queue } from "../queue.ts";
@@ -331,7 +331,7 @@ export const restore = operation({
         const entry = entryOf(who, row.status, wanted, reason);
         const doc =
           wanted === row.status
-            ? { ...next, updated_at: who.at, history: [...historyOf(present), { ...entry }].slice(-HISTORY_IN_FILE) }
+            ? { ...next, updated_at: who.at, history: appended(present, entry) }
             : moved(next, row.status, { to: wanted, entry });
         const place = removed ? ("view" as const) : row.place;
         return {

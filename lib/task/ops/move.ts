@@ -8,7 +8,7 @@ import type { Style } from "../../text.ts";
 import { paint } from "../../text.ts";
 import { holds, type Claim, type Holder } from "../claim.ts";
 import type { TaskRow } from "../ledger.ts";
-import { moved, type Status, TRANSITIONS, mayMove, STATUSES } from "../model.ts";
+import { appended, HELD, moved, type Status, TRANSITIONS, mayMove, STATUSES } from "../model.ts";
 import {
   entryOf,
   oneLine,
@@ -88,9 +88,6 @@ export interface MovePlan {
   readonly also?: (from: Status) => boolean;
 }
 
-/** Statuses in which a claim makes sense after a move; in the others the task waits for somebody else. */
-const HELD: readonly Status[] = ["analysing", "in-progress"];
-
 /** Opens the queue, finds the task, moves it, tells the hooks. */
 export async function runMove(call: Call, input: MoveInput, plan: MovePlan): Promise<Moved> {
   return await withQueue(call, async (desk) => {
@@ -160,7 +157,14 @@ export function applyMove(
     const entry = entryOf(who, row.status, to, reason);
     after = tx.save(row, moved(withData, row.status, { to, entry }), { at: who.at, by: who.by, status: to, entry });
   } else if (news || theft !== null) {
-    after = tx.save(row, { ...withData, updated_at: who.at }, { at: who.at, by: who.by });
+    // A claim that changes hands is part of the task's history even where the status stays.
+    const entry = theft === null ? undefined : entryOf(who, row.status, to, theft);
+    const history = entry === undefined ? {} : { history: appended(withData, entry) };
+    after = tx.save(
+      row,
+      { ...withData, ...history, updated_at: who.at },
+      { at: who.at, by: who.by, ...(entry === undefined ? {} : { entry }) },
+    );
   }
   const claim = settleClaim(call, tx, after, holder, plan);
   return { before: row.status, after, changed: !repeated || news || theft !== null, claim };

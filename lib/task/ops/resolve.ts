@@ -2,12 +2,23 @@
 import * as v from "valibot";
 
 import { DotbotError } from "../../error.ts";
-import { asNumber, compactJson, decodeUtf8, type JsonObject, tryParseJson } from "../../json.ts";
+import { asNumber, compactJson, decodeUtf8, equalJson, type JsonObject, tryParseJson } from "../../json.ts";
 import { operation, type Call } from "../../op.ts";
 import { count, paint, quote, type Style } from "../../text.ts";
 import { changeLines, fieldChanges } from "../diff.ts";
 import type { ConflictRow, TaskRow } from "../ledger.ts";
-import { HISTORY_IN_FILE, historyOf, isObject, isStatus, mayMove, moved, type Status } from "../model.ts";
+import {
+  countedRevision,
+  HISTORY_IN_FILE,
+  type HistoryEntry,
+  historyOf,
+  isObject,
+  isStatus,
+  mayMove,
+  moved,
+  type Status,
+} from "../model.ts";
+import { settlementReason } from "../reconcile.ts";
 import { entryOf, provenance, provenanceFields, type Provenance } from "../provenance.ts";
 import type { Queue, Tx } from "../queue.ts";
 import {
@@ -114,15 +125,28 @@ export const resolve = operation({
         const conflicts = tx.ledger.conflicts().filter(matches);
         const [first] = conflicts;
         if (first === undefined) throw nothingToSettle(named, input.hash);
+        if (conflicts.some((conflict) => conflict.id !== first.id)) throw severalTasks(conflicts);
         const settled = conflicts.map((conflict) => told(queue, conflict));
-        const row = first.id === null ? null : tx.row(first.id);
-        if (row !== null) guardClaim(call, tx, row, holderOf(call, input), input.steal, "resolve");
-        if (input.ours !== true) {
-          if (row === null) throw unreadable(first);
+        // A removed task's too: the version that turned up may be why it is wanted back.
+        const row = first.id === null ? undefined : tx.ledger.task(first.id);
+        if (row === undefined && input.ours !== true) throw unreadable(first);
+        if (row !== undefined) {
+          const theft = guardClaim(call, tx, row, holderOf(call, input), input.steal, "resolve");
           if (input.theirs === true && conflicts.length > 1) throw several(row, conflicts);
-          const theirs =
-            input.theirs === true ? readable(queue, first) : { doc: mergedDocument(row, input.merged as JsonObject) };
-          takeOver(call, tx, row, theirs.doc, who);
+          const others = conflicts.flatMap((conflict): JsonObject[] => {
+            const content = contentOf(queue, conflict);
+            return content === null ? [] : [content.doc];
+          });
+          const chosen =
+            input.theirs === true
+              ? readable(queue, first).doc
+              : input.merged === undefined
+                ? tx.document(row)
+                : mergedDocument(row, input.merged as JsonObject);
+          // Nobody misses a removed task's version that stays away.
+          if (row.place !== "removed" || input.ours !== true) {
+            takeOver(call, tx, row, { chosen, others, hashes: conflicts.map(({ hash }) => hash), who, theft });
+          }
         }
         for (const conflict of conflicts) putAway(queue, tx, conflict, who);
         return { settled, id: row?.id ?? null };
@@ -185,29 +209,47 @@ function mergedDocument(row: TaskRow, merged: JsonObject): JsonObject {
   );
 }
 
-/** Makes a document the next version: its content, both histories, and its status where the table allows that move. */
-function takeOver(call: Call, tx: Tx, row: TaskRow, theirs: JsonObject, who: Provenance): void {
-  const ours = tx.document(row);
-  const status: Status = isStatus(theirs["status"]) ? theirs["status"] : row.status;
-  if (status !== row.status && !mayMove(row.status, status)) throw illegal(call, row, status, "resolve");
-  const merged: JsonObject = { ...theirs, id: row.id, created_at: ours["created_at"], history: joined(ours, theirs) };
-  const entry = entryOf(who, row.status, status, "conflict settled");
-  const doc: JsonObject =
-    status === row.status
-      ? {
-          ...merged,
-          status,
-          updated_at: who.at,
-          history: [...joined(ours, theirs), { ...entry }].slice(-HISTORY_IN_FILE),
-        }
-      : moved(merged, row.status, { to: status, entry });
-  new DependencyDesk(call, tx.ledger).refuseCycle(row.id, doc, status);
-  tx.save(row, doc, { at: who.at, by: who.by, kind: "resolved", status, entry });
+interface Settlement {
+  /** What the task says from now on; may be ours. */
+  readonly chosen: JsonObject;
+  /** The versions that are settled by it. */
+  readonly others: readonly JsonObject[];
+  readonly hashes: readonly string[];
+  readonly who: Provenance;
+  /** What taking over somebody's claim adds to history. */
+  readonly theft: string | null;
 }
 
-/** What happened on either side, each step once, in the order of time. */
-function joined(ours: JsonObject, theirs: JsonObject): JsonObject[] {
-  const entries = new Map([...historyOf(ours), ...historyOf(theirs)].map((entry) => [JSON.stringify(entry), entry]));
+/**
+ * Makes a document the next version: its content, the history of all sides, and its status where the table allows that move.
+ * Ours becomes a version too when it is kept: only so do other clones see that it was settled.
+ */
+function takeOver(call: Call, tx: Tx, row: TaskRow, { chosen, others, hashes, who, theft }: Settlement): void {
+  const ours = tx.document(row);
+  const status: Status = isStatus(chosen["status"]) ? chosen["status"] : row.status;
+  if (status !== row.status && !mayMove(row.status, status)) throw illegal(call, row, status, "resolve");
+  const history = joined([ours, ...others]);
+  const merged: JsonObject = { ...chosen, id: row.id, created_at: ours["created_at"], history };
+  const reason = [settlementReason(hashes), ...(theft === null ? [] : [theft])].join("; ");
+  const entry = entryOf(who, row.status, status, reason);
+  const doc: JsonObject =
+    status === row.status
+      ? { ...merged, status, updated_at: who.at, history: [...history, { ...entry }].slice(-HISTORY_IN_FILE) }
+      : moved(merged, row.status, { to: status, entry });
+  new DependencyDesk(call, tx.ledger).refuseCycle(row.id, doc, status);
+  const known = tx.ledger.events(row.id).map((event): JsonObject => ({ ...event }));
+  for (const step of others.flatMap(historyOf)) {
+    if (!known.some((event) => equalJson(event, step)))
+      tx.ledger.addEvent(row.id, row.rev, step as unknown as HistoryEntry);
+  }
+  const place = row.place === "removed" ? ("view" as const) : row.place;
+  const above = Math.max(0, ...others.map((other) => countedRevision(other) ?? 0));
+  tx.save(row, doc, { at: who.at, by: who.by, kind: "resolved", status, place, entry, above });
+}
+
+/** What happened on all sides, each step once, in the order of time. */
+function joined(documents: readonly JsonObject[]): JsonObject[] {
+  const entries = new Map(documents.flatMap(historyOf).map((entry) => [JSON.stringify(entry), entry]));
   return [...entries.values()].sort((a, b) =>
     field(a, "at") < field(b, "at") ? -1 : field(a, "at") > field(b, "at") ? 1 : 0,
   );
@@ -249,6 +291,13 @@ function nothingToSettle(row: TaskRow | null, hash: string | undefined): DotbotE
   return new DotbotError("NOT_FOUND", `there is no other version${which} to settle`, {
     hint: "`dotbot task resolve` lists what there is",
     example: "dotbot task resolve",
+  });
+}
+
+function severalTasks(conflicts: readonly ConflictRow[]): DotbotError {
+  return new DotbotError("INVALID_INPUT", "that is the beginning of several hashes", {
+    hint: `they begin with ${conflicts.map((conflict) => conflict.hash.slice(0, 12)).join(", ")}`,
+    example: `dotbot task resolve --hash ${conflicts[0]?.hash.slice(0, 12) ?? ""} --ours`,
   });
 }
 

@@ -3,14 +3,16 @@ import * as v from "valibot";
 
 import { DotbotError } from "../../error.ts";
 import type { JsonObject } from "../../json.ts";
-import { operation } from "../../op.ts";
+import { operation, type Call } from "../../op.ts";
 import { asText } from "../../text.ts";
 import { isObject, SKIP_REASONS } from "../model.ts";
-import { claimShape, withQueue } from "./common.ts";
+import { discardWorktree, startInWorktree } from "../worktree.ts";
+import { claimShape, namedTask, withQueue } from "./common.ts";
 import { claimFlags, claimTermsFields, type Next, nextForStart, nextOutput, nextText, termsOf } from "./claims.ts";
 import { type Moved, moveFields, moveFlags, moveOutput, moveText, reasonLine, runMove } from "./move.ts";
 
 const task = [{ field: "task_id", variadic: true, optional: true }] as const;
+const worktreeShape = v.object({ path: v.string(), branch: v.nullable(v.string()), base: v.string(), baseSha: v.string() });
 const given = ["task add 'Add a login page'"] as const;
 const started = [...given, "task start 'Add a login page'"] as const;
 
@@ -37,7 +39,7 @@ export const start = operation({
     { given, run: "task start 'Add a login page'", does: "begin work on it" },
     { given, run: "task start --next --owner ada", does: "begin the next task, held by ada" },
   ],
-  output: v.union([move.output, nextOutput]),
+  output: v.union([v.object({ ...move.output.entries, worktree: v.optional(worktreeShape) }), nextOutput]),
   text: (result, style) => (isMoved(result) ? moveText(result, style) : nextText(result, style)),
   ids: (result) => (result.task === null ? [] : [asText(result.task["id"])]),
   status: (result) => (result.task === null ? 1 : 0),
@@ -51,20 +53,41 @@ export const start = operation({
         v.description("With next: which tasks come first; analysed ones by default."),
       ),
     ),
+    worktree: v.optional(
+      v.pipe(
+        v.boolean(),
+        v.description("Make a worktree for it as well, with a branch of its own; worktree.default is the default."),
+      ),
+    ),
   }),
   flags: { ...moveFlags, ...claimFlags },
   async run(call, input) {
     const plan = { verb: "start", to: "in-progress", claims: true, ...termsOf(input) } as const;
-    if (input.next !== true) return await runMove(call, input, plan);
+    if (input.next !== true) {
+      const task = await wantsWorktree(call, input.task_id, input.worktree);
+      return task === null ? await runMove(call, input, plan) : await startInWorktree(call, { ...input, task_id: task }, null);
+    }
     if (input.task_id !== undefined) {
       throw new DotbotError("USAGE", "start takes a task or --next, not both", { example: "dotbot task start --next" });
     }
-    return await withQueue(call, async (desk) => await nextForStart(call, desk, input, plan));
+    const next = await withQueue(call, async (desk) => await nextForStart(call, desk, input, plan));
+    const task = isMoved(next) ? await wantsWorktree(call, asText(next.task["id"]), input.worktree) : null;
+    return task === null || !isMoved(next) ? next : await startInWorktree(call, { ...input, task_id: task }, next);
   },
 });
 
 function isMoved(result: Moved | Next): result is Moved {
   return "changed" in result;
+}
+
+/** The id of the task, when it is to have a worktree: by the call, else by the setting, unless the task says that it needs none. */
+async function wantsWorktree(call: Call, name: string | undefined, wish: boolean | undefined): Promise<string | null> {
+  if (wish === false) return null;
+  return await withQueue(call, async ({ queue, settings }) => {
+    if (wish === undefined && !settings.worktree.default) return null;
+    const row = await namedTask(call, queue, name, "start");
+    return wish === true || queue.document(row)["skip_worktree"] !== true ? row.id : null;
+  });
 }
 
 export const analysing = operation({
@@ -245,13 +268,23 @@ export const reset = operation({
   name: "task reset",
   tool: "task_mark_todo",
   summary: "Put a task back to todo",
-  details: "Clears completion, start, claim and pending questions. A worktree stays where it is, with its branch.",
+  details:
+    "Clears completion, start, claim and pending questions. A worktree stays where it is, with its branch; discard_worktree takes both away and keeps the branch's tip.",
   examples: [
     { given: started, run: "task reset 'Add a login page' --reason 'needs another approach'", does: "put it back" },
   ],
-  input: v.strictObject({ ...moveFields, reason: v.optional(v.pipe(v.string(), v.description("Why it goes back."))) }),
+  input: v.strictObject({
+    ...moveFields,
+    reason: v.optional(v.pipe(v.string(), v.description("Why it goes back."))),
+    discard_worktree: v.optional(
+      v.pipe(v.boolean(), v.description("Take its worktree and branch away; the tip is kept under refs/dotbot/lost.")),
+    ),
+  }),
   flags: moveFlags,
+  output: v.object({ ...move.output.entries, discarded: v.optional(v.looseObject({})) }),
   async run(call, input) {
-    return await runMove(call, input, { verb: "reset", to: "todo", reason: reasonLine(call, input.reason, "reason") });
+    const moved = await runMove(call, input, { verb: "reset", to: "todo", reason: reasonLine(call, input.reason, "reason") });
+    if (input.discard_worktree !== true) return moved;
+    return { ...moved, discarded: { ...(await discardWorktree(call, asText(moved.task["id"]), input)) } };
   },
 });

@@ -56,7 +56,7 @@ export const taskAdd = operation(
     flags: {
       description: { short: "d", stdin: true },
       dependencies: { name: "depends-on", value: "<task>…" },
-      acceptance_criteria: { name: "criteria" },
+      acceptance_criteria: { name: "criteria", whole: true },
       analysis: { json: true },
       session_id: { name: "session" },
       agent_only: { hidden: true },

@@ -1,0 +1,161 @@
+/** Finds out what is at a worktree's place: the facts that plan.ts decides on. Changes nothing, not even git's index. */
+import { join } from "node:path";
+
+import { DotbotError } from "../error.ts";
+import { foldersWith, isDirectory, lstatOrNull } from "../files.ts";
+import { gitDirAt, linkedBothWays, listCheckouts, operationIn, statusOf } from "../git/checkouts.ts";
+import { commonDirOf, headOf, isWithin, physical, samePath } from "../git/native.ts";
+import { parseNul, type StatusEntry, type WorktreeRecord } from "../git/parse.ts";
+import { branchRef, readRef } from "../git/refs.ts";
+import { git, type GitCtx } from "../git/run.ts";
+import { QUEUE_PATHS } from "../task/queue-paths.ts";
+import { callerIsIn, type Bench } from "./bench.ts";
+import { linkState, type LinkState } from "./links.ts";
+import type { Made } from "./model.ts";
+import { isDisposable, type WorktreeFacts } from "./plan.ts";
+
+export interface Place {
+  /** Where the worktree is, or is said to be. */
+  readonly path: string;
+  /** The branch whose checkout mustn't go. */
+  readonly base: string | null;
+  readonly made: readonly Made[];
+  /** It was moved into the trash: its registration still names the place where it was. */
+  readonly movedFrom?: string;
+}
+
+export async function inspect(bench: Bench, place: Place): Promise<WorktreeFacts> {
+  const { call } = bench;
+  const records = await listCheckouts(call, bench.place.mainRoot);
+  const path = physical(place.path) ?? place.path;
+  const named = physical(place.movedFrom ?? "") ?? place.movedFrom ?? path;
+  const record = records.find((it) => samePath(physical(it.path) ?? it.path, named)) ?? null;
+  const gitDir = isDirectory(path) ? gitDirAt(path) : null;
+  const commonDir = gitDir === null ? null : commonDirOf(gitDir);
+  const nothing = {
+    path, exists: isDirectory(path), registered: record !== null, linked: false, sameRepository: false, locked: record?.locked ?? null,
+    branch: null, head: null, branchTip: null, operation: null, dirty: [], untracked: [], ignored: [], links: {}, inLinkPlace: [], below: [],
+    submodules: [], callerIsIn: callerIsIn(call, path), isBase: false,
+  };
+  // A folder that lost its .git file, or whose registration is gone, is nothing that git may be asked about.
+  if (gitDir === null || commonDir === null) return { ...nothing, sameRepository: record !== null };
+  if (!samePath(commonDir, bench.place.commonDir)) return nothing;
+  const linked = place.movedFrom !== undefined || linkedBothWays(path, gitDir);
+  const isBase = samePath(gitDir, commonDir) || (record !== null && place.base !== null && record.branch === branchRef(place.base));
+  if (!linked) return { ...nothing, sameRepository: true, isBase };
+
+  const head = await headAt(call, path, gitDir, commonDir);
+  const ref = head.branch === null ? null : branchRef(head.branch);
+  const [status, branchTip] = await Promise.all([
+    statusOf(call, path, { untracked: "all", ignored: true }),
+    ref === null ? null : readRef(call, bench.place.mainRoot, ref),
+  ]);
+  const links: Record<string, LinkState> = {};
+  for (const it of QUEUE_PATHS) links[it] = linkState(path, bench.queue.stateRoot, it);
+  const isLink = (name: string): boolean => {
+    const bare = name.replace(/\/$/, "");
+    return links[bare] === "ours" || links[bare] === "foreign";
+  };
+  const inLinkPlace = QUEUE_PATHS.filter((it) => links[it] === "real").flatMap((it) => untrackedBelow(status.entries, it));
+  const inPlace = new Set(inLinkPlace);
+  const of = (kind: StatusEntry["kind"]): string[] =>
+    status.entries.filter((entry) => entry.kind === kind && !isLink(entry.path) && !inPlace.has(entry.path)).map((entry) => entry.path).sort();
+  const globs = bench.settings.worktree.disposable.map((glob) => new Bun.Glob(glob));
+  const disposable = globs.map((glob) => (name: string): boolean => glob.match(name));
+  const ignored = of("ignored");
+  return {
+    ...nothing,
+    linked: true,
+    sameRepository: true,
+    isBase,
+    branch: ref,
+    head: head.sha,
+    branchTip,
+    operation: operationIn(gitDir),
+    dirty: [...of("changed"), ...of("renamed"), ...of("unmerged")].sort(),
+    untracked: of("untracked"),
+    ignored: ignored.filter((it) => !isDisposable(it, disposable) && !isMade(path, it, place.made)),
+    links,
+    inLinkPlace: [...inLinkPlace].sort(),
+    below: repositoriesBelow(path, records, [...ignored, ...of("untracked")]),
+    submodules: await submodulesWithWork(call, path),
+  };
+}
+
+/** HEAD of a checkout, from files or, where they aren't plain, from git. */
+async function headAt(ctx: GitCtx, path: string, gitDir: string, commonDir: string): Promise<{ branch: string | null; sha: string | null }> {
+  const plain = headOf(gitDir, commonDir);
+  if (plain !== null) return plain;
+  const { stdout, status } = await git(ctx, ["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"], { cwd: path, probe: true });
+  const [sha = "", name = ""] = stdout.split("\n");
+  if (status !== 0) return { branch: null, sha: null };
+  return { sha, branch: name.startsWith("refs/heads/") ? name.slice("refs/heads/".length) : null };
+}
+
+function untrackedBelow(entries: readonly StatusEntry[], folder: string): string[] {
+  const found = entries
+    .filter((entry) => entry.kind === "ignored" || entry.kind === "untracked")
+    .map((entry) => entry.path)
+    .filter((path) => path === folder || path === `${folder}/` || path.startsWith(`${folder}/`));
+  return found;
+}
+
+/** Brought there by the set-up and, for a file, as it was then. */
+function isMade(tree: string, path: string, made: readonly Made[]): boolean {
+  return made.some((it) => {
+    if (it.path !== path && !(it.path.endsWith("/") && path.startsWith(it.path))) return false;
+    if (it.size === null) return true;
+    const stat = lstatOrNull(join(tree, path));
+    return stat !== null && stat.size === it.size && stat.mtimeMs === it.mtimeMs;
+  });
+}
+
+/** The ignored files and folders of a worktree as they are now, for comparing later. */
+export async function ignoredNow(ctx: GitCtx, tree: string): Promise<Made[]> {
+  const status = await statusOf(ctx, tree, { untracked: "normal", ignored: true });
+  return status.entries
+    .filter((entry) => entry.kind === "ignored")
+    .map(({ path }) => {
+      const stat = path.endsWith("/") ? null : lstatOrNull(join(tree, path));
+      return { path, size: stat === null || stat.isDirectory() ? null : stat.size, mtimeMs: stat === null ? null : stat.mtimeMs };
+    });
+}
+
+/** Registered worktrees below the path, and repositories in what git doesn't track there. */
+function repositoriesBelow(path: string, records: readonly WorktreeRecord[], untracked: readonly string[]): string[] {
+  const registered = records
+    .map((record) => physical(record.path) ?? record.path)
+    .filter((it) => !samePath(it, path) && isWithin(it, path))
+    .map((it) => it.slice(path.length + 1));
+  const folders = untracked.filter((it) => it.endsWith("/"));
+  const clones = folders.flatMap((it) => foldersWith(join(path, it), ".git")).map((it) => it.slice(path.length + 1).replace(/\/$/, ""));
+  return [...new Set([...registered, ...clones])].sort();
+}
+
+/** Populated submodules that hold commits or edits which are nowhere else. */
+async function submodulesWithWork(ctx: GitCtx, tree: string): Promise<{ path: string; why: string }[]> {
+  if (lstatOrNull(join(tree, ".gitmodules")) === null) return [];
+  const { stdout } = await git(ctx, ["ls-files", "--stage", "-z"], { cwd: tree, probe: true, okStatus: [0] });
+  const paths = parseNul(stdout).filter((line) => line.startsWith("160000 ")).map((line) => line.slice(line.indexOf("\t") + 1));
+  const found: { path: string; why: string }[] = [];
+  for (const path of paths) {
+    const at = join(tree, path);
+    if (lstatOrNull(join(at, ".git")) === null) continue;
+    const why = await workIn(ctx, at);
+    if (why !== null) found.push({ path, why });
+  }
+  return found;
+}
+
+async function workIn(ctx: GitCtx, submodule: string): Promise<string | null> {
+  try {
+    const status = await statusOf(ctx, submodule, { untracked: "normal" });
+    if (status.entries.length > 0) return "uncommitted work";
+    const args = ["rev-list", "-n", "1", "HEAD", "--branches", "--glob=refs/stash", "--not", "--remotes", "--tags"];
+    const { stdout } = await git(ctx, args, { cwd: submodule, probe: true, okStatus: [0] });
+    return stdout.trim() === "" ? null : "commits that aren't on any remote";
+  } catch (error) {
+    if (error instanceof DotbotError) return "a state that can't be read";
+    throw error;
+  }
+}

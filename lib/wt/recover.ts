@@ -1,0 +1,97 @@
+/**
+ * After a kill: finishes what had come so far that it stands, takes back what hadn't. Run by whoever takes the repository's
+ * lock next, and by doctor; safe to be killed itself and run again.
+ */
+import { DotbotError } from "../error.ts";
+import { settleAdvance } from "../git/advance.ts";
+import { samePath } from "../git/native.ts";
+import { quote } from "../text.ts";
+import type { Bench } from "./bench.ts";
+import { finishComplete } from "./complete.ts";
+import { takeBack } from "./create.ts";
+import { forget, pending, type CreateEntry, type Entry, type LandEntry } from "./journal.ts";
+import { worktreeOf } from "./records.ts";
+import { finishRemoval } from "./remove.ts";
+import { finishUndo } from "./undo.ts";
+
+/** How long a git that outlived its dotbot may go on. */
+const ORPHAN_MS = 10_000;
+
+export interface Recovered {
+  readonly name: string;
+  readonly outcome: "finished" | "taken back";
+}
+
+/**
+ * Settles every entry of the journal; the caller holds the repository's lock. Errors: CONFLICT where what is there can't be
+ * explained, with a list: nothing is touched then; LOCKED where a git is still at work.
+ */
+export async function recover(bench: Bench): Promise<Recovered[]> {
+  const settled: Recovered[] = [];
+  const entries = pending(bench.place.commonDir);
+  // Innermost first: a completion takes a worktree away, an undo makes one, each with an entry of its own.
+  for (const { name, entry } of entries.toSorted((a, b) => order(a.entry) - order(b.entry))) {
+    const outcome = await settle(bench, name, entry);
+    bench.call.note(`${what(bench, entry)} was cut short: ${outcome}`);
+    settled.push({ name, outcome });
+  }
+  return settled;
+}
+
+function order(entry: Entry): number {
+  return entry.op === "land" ? 1 : 0;
+}
+
+async function settle(bench: Bench, name: string, entry: Entry): Promise<Recovered["outcome"]> {
+  switch (entry.op) {
+    case "create":
+      return await settleCreate(bench, name, entry);
+    case "land":
+      return await settleLanding(bench, name, entry);
+    case "remove":
+      await finishRemoval(bench, name, entry);
+      return "finished";
+  }
+}
+
+async function settleCreate(bench: Bench, name: string, entry: CreateEntry): Promise<Recovered["outcome"]> {
+  const known = worktreeOf(bench.queue, entry.taskId);
+  if (known !== null && samePath(known.path, entry.path) && known.createdAt >= entry.at) {
+    forget(bench.place.commonDir, name);
+    return "finished";
+  }
+  await takeBack(bench, name, entry, ORPHAN_MS);
+  return "taken back";
+}
+
+async function settleLanding(bench: Bench, name: string, entry: LandEntry): Promise<Recovered["outcome"]> {
+  const { move, then } = entry;
+  const moved = move.old === move.to ? "done" : await settleAdvance(bench.call, bench.place, move, new Date(entry.at), ORPHAN_MS);
+  if (moved !== "done") {
+    forget(bench.place.commonDir, name);
+    return "taken back";
+  }
+  if (then.is === "complete") await finishComplete(bench, name, entry);
+  else if (then.is === "undo") await finishUndo(bench, name, entry);
+  else forget(bench.place.commonDir, name);
+  return "finished";
+}
+
+function what(bench: Bench, entry: Entry): string {
+  if (entry.op === "remove") return `the removal of ${quote(entry.path, 200)}`;
+  const id = entry.op === "create" ? entry.taskId : entry.then.is === "advance" ? null : entry.then.taskId;
+  if (id === null) return `an update of ${quote(entry.op === "land" ? entry.move.ref : "")}`;
+  const name = bench.queue.ledger.task(id)?.name ?? id;
+  const verb = entry.op === "create" ? "the making of the worktree" : entry.op === "land" && entry.then.is === "undo" ? "the undo" : "the completion";
+  return `${verb} of ${quote(name)}`;
+}
+
+/** What is begun and not finished, for doctor and prune; null where the journal can't be read. */
+export function unfinished(bench: Pick<Bench, "place">): { name: string; op: string; at: string }[] | null {
+  try {
+    return pending(bench.place.commonDir).map(({ name, entry }) => ({ name, op: entry.op, at: entry.at }));
+  } catch (error) {
+    if (error instanceof DotbotError) return null;
+    throw error;
+  }
+}

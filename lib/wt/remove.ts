@@ -1,0 +1,188 @@
+/**
+ * Taking a worktree away: one way, for complete, remove, prune and doctor. The folder is moved into a trash, looked at again
+ * there, and only then its registration goes, its own and no other.
+ *
+ * Invariants: nothing is deleted; what changed between the look and the move is put back; a tip that is nowhere else is kept
+ * under refs/dotbot/lost.
+ */
+import { basename, dirname, join } from "node:path";
+
+import { DotbotError } from "../error.ts";
+import { isDirectory, listNames, lstatOrNull, makeDirectory, moveAside, removeEmptyDirectory, removeTree, syncDirectory } from "../files.ts";
+import { gitDirAt } from "../git/checkouts.ts";
+import { deleteRef, listRefs, moveRef, readRef } from "../git/refs.ts";
+import { ledgerFolder } from "../task/ledger.ts";
+import { quote } from "../text.ts";
+import { nowStamp, type Bench } from "./bench.ts";
+import { inspect } from "./inspect.ts";
+import { forget, record, type RemoveEntry } from "./journal.ts";
+import { removeLinks, restoreLinks } from "./links.ts";
+import { lostRef, type Made } from "./model.ts";
+import { refusal, removalBlockers, type Blocker, type Permissions, type WorktreeFacts } from "./plan.ts";
+import { dropWorktree } from "./records.ts";
+
+const TRASH_DAYS = 7;
+const BESIDE = ".dotbot-trash";
+
+export interface Removal {
+  readonly taskId: string | null;
+  readonly id8: string | null;
+  readonly path: string;
+  /** The branch that the worktree has to be on (full name), or null. */
+  readonly expected: string | null;
+  readonly base: string | null;
+  readonly made: readonly Made[];
+  readonly may: Permissions;
+  /** The branch that goes as well, at the tip that it was seen at. */
+  readonly branch: { readonly ref: string; readonly tip: string } | null;
+  /** Keep this tip under refs/dotbot/lost: it is nowhere else. */
+  readonly keep: string | null;
+}
+
+export interface Removed {
+  /** Where the folder is kept for a while; null when there was none. */
+  readonly trash: string | null;
+  readonly branchDeleted: boolean;
+  readonly keptRef: string | null;
+}
+
+/** What stands against it; empty when it may go. */
+export async function removalFacts(bench: Bench, removal: Removal): Promise<{ facts: WorktreeFacts; blockers: Blocker[] }> {
+  const facts = await inspect(bench, { path: removal.path, base: removal.base, made: removal.made });
+  return { facts, blockers: removalBlockers(facts, removal.expected, removal.id8, removal.may) };
+}
+
+/** Removes, or refuses with everything that stands against it. The caller holds the repository's lock. */
+export async function removeWorktree(bench: Bench, removal: Removal, what: string): Promise<Removed> {
+  const { facts, blockers } = await removalFacts(bench, removal);
+  if (blockers.length > 0) throw refusal(what, blockers);
+  const keptRef = removal.keep === null ? null : await keepTip(bench, removal.id8 ?? basename(removal.path), removal.keep);
+  const entry: RemoveEntry = {
+    op: "remove", at: nowStamp(bench.call), taskId: removal.taskId, path: facts.path, trash: trashFor(bench, facts.path), gitDir: gitDirAt(facts.path),
+    links: Object.entries(facts.links).filter(([, state]) => state === "ours").map(([path]) => path),
+    branch: removal.branch, head: facts.head, dirtyAllowed: removal.may.dirty, ignoredAllowed: removal.may.ignored,
+  };
+  const name = entryName(entry);
+  record(bench.place.commonDir, name, entry);
+  const branchDeleted = await carryOut(bench, name, entry, removal);
+  emptyTrash(bench);
+  return { trash: entry.trash, branchDeleted, keptRef };
+}
+
+function entryName(entry: RemoveEntry): string {
+  return `remove-${basename(entry.trash)}`;
+}
+
+/** From the entry alone, from wherever it was cut short. */
+export async function finishRemoval(bench: Bench, name: string, entry: RemoveEntry): Promise<void> {
+  if (isDirectory(join(entry.trash, "tree"))) {
+    await carryOut(bench, name, entry, null);
+    return;
+  }
+  // It never left its place: it stays there, whole.
+  restoreLinks(entry.path, bench.queue.stateRoot, entry.links);
+  removeEmptyDirectory(entry.trash);
+  forget(bench.place.commonDir, name);
+}
+
+async function carryOut(bench: Bench, name: string, entry: RemoveEntry, removal: Removal | null): Promise<boolean> {
+  const tree = join(entry.trash, "tree");
+  const admin = join(entry.trash, "registration");
+  const { commonDir, mainRoot } = bench.place;
+  if (!isDirectory(tree)) moveToTrash(bench, entry, tree);
+  if (entry.gitDir !== null && isDirectory(entry.gitDir)) {
+    await lookAgain(bench, name, entry, tree, removal);
+    if (!moveAside(entry.gitDir, admin)) removeTree(entry.gitDir);
+    removeEmptyDirectory(dirname(entry.gitDir));
+    syncDirectory(commonDir);
+  }
+  const deleted = entry.branch === null ? false : await deleteRef(bench.call, mainRoot, entry.branch.ref, entry.branch.tip);
+  if (entry.taskId !== null) await dropWorktree(bench.queue, entry.taskId);
+  forget(commonDir, name);
+  return deleted;
+}
+
+function moveToTrash(bench: Bench, entry: RemoveEntry, tree: string): void {
+  makeDirectory(entry.trash);
+  removeLinks(entry.path, bench.queue.stateRoot);
+  try {
+    if (!moveAside(entry.path, tree)) {
+      throw new DotbotError("REFUSED", `${quote(entry.path, 300)} can't be moved into ${quote(entry.trash, 300)}: it is a mount of its own`, {
+        hint: "unmount it first",
+      });
+    }
+  } catch (error) {
+    restoreLinks(entry.path, bench.queue.stateRoot, entry.links);
+    removeEmptyDirectory(entry.trash);
+    forget(bench.place.commonDir, entryName(entry));
+    throw error;
+  }
+  syncDirectory(dirname(entry.path));
+}
+
+/** Nobody can work in it any more by its old name: what is there now is what goes. Changed meanwhile: back with it. */
+async function lookAgain(bench: Bench, name: string, entry: RemoveEntry, tree: string, removal: Removal | null): Promise<void> {
+  const facts = await inspect(bench, { path: tree, base: null, made: removal?.made ?? [], movedFrom: entry.path });
+  const blockers = removalBlockers({ ...facts, callerIsIn: false, isBase: false, locked: null }, null, null, {
+    dirty: entry.dirtyAllowed,
+    // What the set-up made isn't in the entry; a recovery can't tell it from other ignored files, and the trash keeps all.
+    ignored: entry.ignoredAllowed || removal === null,
+  });
+  const changed = facts.head !== entry.head;
+  if (blockers.length === 0 && !changed) return;
+  if (lstatOrNull(entry.path) !== null || !moveAside(tree, entry.path)) {
+    throw new DotbotError("CONFLICT", `${quote(entry.path, 300)} changed while it was removed, and can't be put back: its place is taken`, {
+      hint: `it is whole in ${quote(tree, 300)}; move what is in its place away, and run it again`,
+      details: { path: entry.path, tree, blockers },
+    });
+  }
+  restoreLinks(entry.path, bench.queue.stateRoot, entry.links);
+  removeEmptyDirectory(entry.trash);
+  forget(bench.place.commonDir, name);
+  if (blockers.length > 0) throw refusal(`${quote(entry.path, 300)} changed while it was removed, and was put back`, blockers);
+  throw new DotbotError("REFUSED", `${quote(entry.path, 300)} got a commit while it was removed, and was put back`, { hint: "run it again" });
+}
+
+/** The trash folder for a worktree: in the common dir, or beside the worktree where that is another file system. */
+function trashFor(bench: Bench, path: string): string {
+  const stamp = bench.call.now().toISOString().replace(/[:.]/g, "-");
+  const own = join(ledgerFolder(bench.place.commonDir), "trash");
+  makeDirectory(own);
+  const same = lstatOrNull(own)?.dev === lstatOrNull(path)?.dev;
+  return join(same ? own : join(dirname(path), BESIDE), `${stamp}-${basename(path)}`);
+}
+
+export interface TrashEntry {
+  readonly path: string;
+  readonly at: Date;
+}
+
+export function trashEntries(bench: Bench, parents: readonly string[] = []): TrashEntry[] {
+  const folders = [join(ledgerFolder(bench.place.commonDir), "trash"), ...parents.map((parent) => join(parent, BESIDE))];
+  return folders.flatMap((folder) =>
+    (listNames(folder) ?? []).flatMap((name) => {
+      const match = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d)-(\d{3}Z)-/.exec(name);
+      if (match === null) return [];
+      return [{ path: join(folder, name), at: new Date(`${match[1]}:${match[2]}:${match[3]}.${match[4]}`) }];
+    }),
+  );
+}
+
+/** Lets go of what has been in the trash for long enough. */
+function emptyTrash(bench: Bench): void {
+  const oldest = bench.call.now().getTime() - TRASH_DAYS * 86_400_000;
+  for (const { path, at } of trashEntries(bench)) if (at.getTime() < oldest) removeTree(path);
+}
+
+/** Keeps a tip from being collected; the ref that keeps it already, when there is one. */
+export async function keepTip(bench: Bench, key: string, tip: string): Promise<string> {
+  const { mainRoot } = bench.place;
+  const kept = await listRefs(bench.call, mainRoot, "refs/dotbot/");
+  const safe = key.replace(/[^A-Za-z0-9_-]+/g, "-").slice(0, 80);
+  for (const [ref, oid] of kept) if (oid === tip && ref.startsWith(`refs/dotbot/lost/${safe}-`)) return ref;
+  for (let n = 1; ; n++) {
+    const ref = lostRef(safe, n);
+    if (kept.has(ref) || (await readRef(bench.call, mainRoot, ref)) !== null) continue;
+    if (await moveRef(bench.call, mainRoot, { ref, to: tip, old: null, why: "dotbot: keep" })) return ref;
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * What the documentation says works: every command line in it, and every operation's examples.
+ *
+ * Blocks fenced as `sh` are run, whole, by bash; those below one heading in one repository, one after the other. It has a
+ * queue with two tasks and no remote. A comment in front of a block changes that:
+ *
+ *     <!-- given: commands that run first -->
+ *     <!-- skip: why it can't be run -->
+ */
+import { describe, expect, test } from "bun:test";
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { basename, join } from "node:path";
+
+import { onSurface } from "../../lib/op.ts";
+import { allOperations } from "../../lib/ops.ts";
+import { displayWidth } from "../../lib/text.ts";
+import { binary, cleanEnv, dotbot } from "../kit/binary.ts";
+import { makeRepo, run, tempDir } from "../kit/git.ts";
+
+const root = join(import.meta.dir, "..", "..");
+
+// ── the world ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Made once and copied: a repository with a commit and a bare remote, and a folder with the program in it. */
+const template = await tempDir("dotbot-docs-");
+process.once("exit", () => void template[Symbol.asyncDispose]());
+await run(template.root, "init", "-q", "--bare", "origin.git");
+await makeRepo(template.path("main"), { files: { "README.md": "hello\n" } });
+await run(template.path("main"), "config", "user.name", "Ada Tester");
+await run(template.path("main"), "config", "user.email", "ada@example.invalid");
+mkdirSync(template.path("bin"));
+symlinkSync(await binary(), template.path("bin", "dotbot"));
+
+async function script(folder: string, text: string): Promise<{ readonly status: number; readonly output: string }> {
+  const child = Bun.spawn(["bash", "-eu", "-o", "pipefail", "-c", text], {
+    cwd: join(folder, "main"),
+    env: cleanEnv({ PATH: `${template.path("bin")}:${process.env["PATH"] ?? ""}` }),
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  return { status: await child.exited, output: stdout + stderr };
+}
+
+async function freshWorld() {
+  const dir = await tempDir("dotbot-docs-");
+  cpSync(template.path("main"), dir.path("main"), { recursive: true });
+  cpSync(template.path("origin.git"), dir.path("origin.git"), { recursive: true });
+  await run(dir.path("main"), "remote", "add", "origin", "../origin.git");
+  return dir;
+}
+
+// ── pages ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+interface Block {
+  readonly line: number;
+  readonly text: string;
+  readonly given: string;
+  readonly skip: string | null;
+}
+
+interface Section {
+  readonly title: string;
+  readonly blocks: readonly Block[];
+}
+
+function sectionsOf(page: string): readonly Section[] {
+  const sections: { title: string; blocks: Block[] }[] = [{ title: "the beginning", blocks: [] }];
+  const lines = page.split("\n");
+  let notes: string[] = [];
+  for (let i = 0; i < lines.length; i++) {
+    const line = lines[i] ?? "";
+    if (/^#{1,2} /.test(line)) sections.push({ title: line.replace(/^#+ /, ""), blocks: [] });
+    else if (line.startsWith("<!-- ")) notes.push(line);
+    else if (line.startsWith("```")) {
+      const end = lines.indexOf("```", i + 1);
+      const note = (name: string): string | undefined =>
+        notes
+          .find((it) => it.startsWith(`<!-- ${name}: `))
+          ?.slice(`<!-- ${name}: `.length)
+          .replace(/ -->$/, "");
+      if (line === "```sh") {
+        const text = lines.slice(i + 1, end).join("\n");
+        sections.at(-1)?.blocks.push({ line: i + 1, text, given: note("given") ?? "", skip: note("skip") ?? null });
+      }
+      i = end;
+      notes = [];
+    } else if (line.trim() !== "") notes = [];
+  }
+  return sections.filter(({ blocks }) => blocks.length > 0);
+}
+
+const QUEUE =
+  "dotbot init --quiet >/dev/null; dotbot task add 'Add a login page' --priority 20 >/dev/null; dotbot task add 'Fix the search' >/dev/null\n";
+
+const pages = [
+  "README.md",
+  ...readdirSync(join(root, "docs"))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => join("docs", name)),
+].filter((page) => readdirSync(join(root, page, "..")).includes(basename(page)));
+
+describe.each(pages)("%s", (page) => {
+  const sections = sectionsOf(readFileSync(join(root, page), "utf8"));
+  test.each(sections.map((section) => [section.title, section.blocks] as const))("%s", async (_, blocks) => {
+    await using dir = await freshWorld();
+    await script(dir.root, QUEUE);
+    for (const { line, text, given, skip } of blocks) {
+      if (skip !== null) continue;
+      const { status, output } = await script(dir.root, `${given}\n${text}`);
+      if (status !== 0) throw new Error(`${page}:${line} ended with ${status}\n${text}\n${output}`);
+    }
+  });
+});
+
+// ── examples ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const operations = (await allOperations()).filter((op) => onSurface(op, "cli"));
+
+/** Examples that need what no test has, and what that is. */
+const ELSEWHERE: readonly (readonly [start: string, why: string])[] = [
+  ["guard finish", "a forge"],
+  ["guard checkout --pr", "a forge"],
+];
+
+const examples = operations.flatMap((op) => op.examples.map((example) => [example.run, op, example] as const));
+
+describe("every operation's examples", () => {
+  test.each(examples)("dotbot %s", async (line, op, { given = [] }) => {
+    if (ELSEWHERE.some(([start]) => line.startsWith(start))) return;
+    await using dir = await freshWorld();
+    const needsQueue = op.name !== "init" && !given.includes("init");
+    const before = [...(needsQueue ? ["init --quiet"] : []), ...given]
+      .map((it) => `dotbot ${it} </dev/null >/dev/null\n`)
+      .join("");
+    const prepared = await script(dir.root, before);
+    if (prepared.status !== 0) throw new Error(`what is given failed:\n${before}\n${prepared.output}`);
+    const { status, output } = await script(dir.root, `dotbot ${line}`);
+    // 1 is an answer: nothing to import, something found.
+    if (status > 1) throw new Error(`ended with ${status}\n${output}`);
+  });
+
+  test("every verb has one", () => {
+    expect(operations.filter((op) => op.examples.length === 0).map((op) => op.name)).toEqual([]);
+  });
+});
+
+describe("help fits 80 columns", () => {
+  test.each(operations.map((op) => op.name))("%s", async (name) => {
+    const { status, stdout } = await dotbot([...name.split(" "), "--help"], { cwd: template.path("main") });
+    expect(status).toBe(0);
+    expect(stdout.split("\n").filter((line) => displayWidth(line) > 80)).toEqual([]);
+  });
+});
