@@ -13,6 +13,7 @@ const shop = join(scratch, "shop");
 const env = {
   ...process.env,
   DOTBOT_SESSION: "demo",
+  DOTBOT_BY: "ada",
   GIT_CONFIG_GLOBAL: "/dev/null",
   GIT_CONFIG_NOSYSTEM: "1",
   GIT_AUTHOR_NAME: "Ada",
