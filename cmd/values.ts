@@ -3,7 +3,7 @@
  * and files. A word that isn't what the field takes stays a word: validation says so better.
  */
 import { DotbotError } from "../lib/error.ts";
-import { tryParseJson } from "../lib/json.ts";
+import { asNumber, equalJson, isJsonObject, type JsonObject, type JsonValue, tryParseJson } from "../lib/json.ts";
 import { quote } from "../lib/text.ts";
 import type { Shape } from "../lib/schema.ts";
 import type { FlagInfo } from "./flags.ts";
@@ -72,21 +72,35 @@ async function readJson(flag: FlagInfo, word: string, sources: Sources): Promise
   return parsed.value;
 }
 
-function parseJson(text: string): { readonly value: unknown } | undefined {
-  try {
-    const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ""));
-    return { value };
-  } catch {
-    return undefined;
+function parseJson(text: string): { readonly value: JsonValue } | undefined {
+  const parsed = tryParseJson(text);
+  return parsed.ok ? { value: plainNumbers(parsed.value) } : undefined;
+}
+
+/** Numbers as schemas know them; only those that would lose digits stay as they are written (20-digit integers). */
+function plainNumbers(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(plainNumbers);
+  if (isJsonObject(value)) {
+    for (const [key, member] of Object.entries(value))
+      if (member !== undefined) setMember(value, key, plainNumbers(member));
+    return value;
   }
+  const number = asNumber(value);
+  if (number === undefined || !Number.isFinite(number)) return value;
+  return typeof value === "number" || equalJson(value, JSON.rawJSON(String(number))) ? number : value;
+}
+
+/** Also for names that objects treat in a way of their own, such as `__proto__`. */
+function setMember(object: JsonObject, key: string, value: JsonValue): void {
+  Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
 /** One JSON value a line. */
-function parseLines(text: string): { readonly value: unknown } | undefined {
+function parseLines(text: string): { readonly value: JsonValue } | undefined {
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   const values = lines.map(parseJson);
   return lines.length > 1 && values.every((it) => it !== undefined)
-    ? { value: values.map((it) => it.value) }
+    ? { value: values.flatMap((it) => (it === undefined ? [] : [it.value])) }
     : undefined;
 }
 

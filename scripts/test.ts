@@ -73,6 +73,7 @@ const CHECKS: readonly Check[] = [
   { name: "types", command: [bin("tsc"), "-p", ".", "--noEmit"] },
   { name: "REFERENCE.md in sync", command: [process.execPath, "scripts/reference.ts", "--check"] },
   { name: "man/dotbot.1 in sync", command: [process.execPath, "scripts/man.ts", "--check"] },
+  { name: "THIRD-PARTY-NOTICES.md in sync", command: [process.execPath, "scripts/notices.ts", "--check"] },
 ];
 
 async function runCheck({ name, command }: Check): Promise<Result> {

@@ -41,7 +41,11 @@ export function bounded(result: object, fields: readonly string[], max = MAX_ANS
   }
   const narrower = NARROWING.filter((name) => fields.includes(name)).slice(0, 3);
   const advice = narrower.length === 0 ? "" : `; ask for less with ${narrower.join(", ")}`;
-  return { result: cut, text: compactJson(cut), cut: `the answer was too long (${text.length} characters): ${said.join(", ")}${advice}` };
+  return {
+    result: cut,
+    text: compactJson(cut),
+    cut: `the answer was too long (${text.length} characters): ${said.join(", ")}${advice}`,
+  };
 }
 
 function sizeOf(value: JsonValue | undefined): number {
@@ -59,5 +63,7 @@ function shortened(value: JsonValue, longest: number): JsonValue {
   if (typeof value === "string") return value.length <= longest ? value : `${value.slice(0, longest).toWellFormed()}…`;
   if (Array.isArray(value)) return value.map((item) => shortened(item, longest));
   if (!isJsonObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, item === undefined ? item : shortened(item, longest)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, item === undefined ? item : shortened(item, longest)]),
+  );
 }

@@ -76,7 +76,12 @@ export class Calls {
   async list(caller: Caller): Promise<readonly Definition[]> {
     const offer = this.offer(await this.standing(caller), this.env());
     const key = JSON.stringify(offer);
-    const made = this.lists.get(key) ?? definitions([...this.tools(offer).values()].filter((tool) => isOffered(tool.op, offer)));
+    const made =
+      this.lists.get(key) ??
+      definitions(
+        [...this.tools(offer).values()].filter((tool) => isOffered(tool.op, offer)),
+        this.setup.operations,
+      );
     this.lists.set(key, made);
     return made;
   }
@@ -127,7 +132,12 @@ export class Calls {
       try {
         const { result } = await invoke({ op: tool.op, ctx, resolve, wording: toolWording(tool.op, input) }, input);
         const answer = bounded(result, Object.keys(tool.input.entries));
-        return { ok: true, result: answer.result, text: answer.text, notes: answer.cut === null ? notes : [...notes, answer.cut] };
+        return {
+          ok: true,
+          result: answer.result,
+          text: answer.text,
+          notes: answer.cut === null ? notes : [...notes, answer.cut],
+        };
       } catch (error) {
         return await this.failure(error, tool.op, input, notes);
       }
@@ -140,10 +150,18 @@ export class Calls {
     }
   }
 
-  private async failure(error: unknown, op: AnyOperation | undefined, args: Readonly<Record<string, unknown>>, notes: readonly string[]): Promise<Reply> {
+  private async failure(
+    error: unknown,
+    op: AnyOperation | undefined,
+    args: Readonly<Record<string, unknown>>,
+    notes: readonly string[],
+  ): Promise<Reply> {
     const facts = this.stopping.signal.aborted && error === this.stopping.signal.reason ? STOPPED : errorFacts(error);
     if (facts.code === "INTERNAL") this.setup.log(stackOf(error));
-    const text = op === undefined ? `${facts.code}: ${facts.message}` : await failureText(facts, { operations: this.setup.operations, op, args });
+    const text =
+      op === undefined
+        ? `${facts.code}: ${facts.message}`
+        : await failureText(facts, { operations: this.setup.operations, op, args });
     return { ok: false, text: [text, ...notes.map((note) => `note: ${note}`)].join("\n"), facts };
   }
 
@@ -154,7 +172,10 @@ export class Calls {
 
   private async standing(caller: Caller, env = this.env()): Promise<Standing> {
     const { host, options } = this.setup;
-    return await stand({ env, signal: caller.signal }, { root: options.root, cwd: host.cwd, roots: await caller.roots() });
+    return await stand(
+      { env, signal: caller.signal },
+      { root: options.root, cwd: host.cwd, roots: await caller.roots() },
+    );
   }
 
   private offer({ repo }: Standing, env: Ctx["env"]): Offer {

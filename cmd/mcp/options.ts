@@ -41,7 +41,10 @@ export function serverOptions(args: readonly string[]): ServerOptions {
   }
   const last = (name: string): Value | undefined => values.findLast((value) => value.flag === name);
   const roots = [last("root"), last("dir")].filter((value) => value !== undefined);
-  if (roots.length > 1) throw new DotbotError("USAGE", "--root and --dir both say where the server stands: give one", { example: `dotbot mcp --root ${roots[0]?.text ?? "."}` });
+  if (roots.length > 1)
+    throw new DotbotError("USAGE", "--root and --dir both say where the server stands: give one", {
+      example: `dotbot mcp --root ${roots[0]?.text ?? "."}`,
+    });
   const toolsets = values.filter((value) => value.flag === "toolsets").flatMap((value) => setsOf(value, line));
   const readOnly = last("read-only")?.text;
   return {
@@ -69,5 +72,7 @@ function lockWait(value: Value | undefined, line: readonly string[]): number {
   if (value === undefined) return DEFAULT_LOCK_WAIT_MS;
   const ms = parseDuration(value.text);
   if (ms !== undefined) return ms;
-  throw new DotbotError("INVALID_INPUT", `--lock-wait ${quote(value.text)} isn't ${DURATION_WORDS}`, { example: withValue(line, value, "30s") });
+  throw new DotbotError("INVALID_INPUT", `--lock-wait ${quote(value.text)} isn't ${DURATION_WORDS}`, {
+    example: withValue(line, value, "30s"),
+  });
 }

@@ -62,7 +62,8 @@ function* placesOf(
   tried: string[],
 ): Generator<Place> {
   const given = (from: Place["from"], name: string, value: string | null | undefined, chosen: boolean): Place[] => {
-    if (value !== null && value !== undefined && value.trim() !== "") return [{ from, name, path: resolve(cwd, value), chosen }];
+    if (value !== null && value !== undefined && value.trim() !== "")
+      return [{ from, name, path: resolve(cwd, value), chosen }];
     tried.push(`${name}: not set`);
     return [];
   };
@@ -72,7 +73,8 @@ function* placesOf(
   yield* given("cwd", "the server's working directory", cwd, false);
   const [only] = roots ?? [];
   if (roots === null) tried.push("roots of the client: none advertised");
-  else if (only === undefined || roots.length > 1) tried.push(`roots of the client: ${roots.length} folders, where one would do`);
+  else if (only === undefined || roots.length > 1)
+    tried.push(`roots of the client: ${roots.length} folders, where one would do`);
   else yield* given("roots", "the client's root", only, false);
 }
 

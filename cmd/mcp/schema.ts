@@ -9,7 +9,7 @@ type ObjectSchema = JsonSchema & { readonly type: "object" };
 /** Fields with the same name and meaning in many tools, in few words; the instructions say the rest, once for all of them. */
 const BRIEF: Readonly<Record<string, string>> = {
   task_id: "Id or slug",
-  session_id: "From env (CLAUDE_SESSION_ID, CODEX_THREAD_ID, …), or unknown",
+  session_id: "From env (CLAUDE_SESSION_ID, …), or unknown",
   branch: "",
   commit: "",
   by: "",
@@ -27,7 +27,7 @@ const BRIEF: Readonly<Record<string, string>> = {
 const COMMON = 3;
 
 /** Shorter descriptions say little that the field's name doesn't. */
-const TELLING = 32;
+const TELLING = 40;
 
 /** What is known of a list of tools while its schemas are made, one after the other. */
 export class Listing {
@@ -61,29 +61,40 @@ function keyOf(name: string, description: unknown): string {
 }
 
 /** Everything that validation demands, each thing in one sentence at most. */
-export function leanInput(schema: JsonSchema, listing: Listing): ObjectSchema {
-  const { $schema: _, ...rest } = lean(schema, "", listing);
+export function leanInput(schema: JsonSchema, listing: Listing, words: (text: string) => string): ObjectSchema {
+  const describe = (name: string, description: string): string => words(listing.describe(name, description));
+  const { $schema: _, ...rest } = lean(schema, "", describe);
   return { ...rest, type: "object" };
 }
 
 /** Without what is empty, or said by what stands beside it. */
-function lean(schema: JsonSchema, name: string, listing: Listing): JsonSchema {
+function lean(schema: JsonSchema, name: string, describe: Listing["describe"]): JsonSchema {
   const kept: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(schema)) {
     if (key === "description") {
-      const words = listing.describe(name, String(value));
+      const words = describe(name, String(value));
       if (words !== "") kept[key] = words;
     } else if (key === "properties") {
-      if (!isEmpty(value)) kept[key] = mapped(value, (member, memberName) => lean(member, memberName, listing));
-    } else if (key === "items") kept[key] = lean(recordIn(value), name, listing);
-    else if (key === "anyOf" || key === "oneOf") kept[key] = schemasIn(value).map((variant) => lean(variant, name, listing));
-    else if (key === "required" ? !isEmpty(value) : key === "default" ? value !== false : key !== "type" || schema["enum"] === undefined) kept[key] = value;
+      if (!isEmpty(value)) kept[key] = mapped(value, (member, memberName) => lean(member, memberName, describe));
+    } else if (key === "items") kept[key] = lean(recordIn(value), name, describe);
+    else if (key === "anyOf" || key === "oneOf")
+      kept[key] = schemasIn(value).map((variant) => lean(variant, name, describe));
+    else if (
+      key === "required"
+        ? !isEmpty(value)
+        : key === "default"
+          ? value !== false
+          : key !== "type" || schema["enum"] === undefined
+    )
+      kept[key] = value;
   }
   return kept;
 }
 
 function mapped(map: unknown, change: (schema: JsonSchema, name: string) => JsonSchema): JsonSchema {
-  return Object.fromEntries(Object.entries(recordIn(map)).map(([name, schema]) => [name, change(recordIn(schema), name)]));
+  return Object.fromEntries(
+    Object.entries(recordIn(map)).map(([name, schema]) => [name, change(recordIn(schema), name)]),
+  );
 }
 
 function isEmpty(value: unknown): boolean {
@@ -96,7 +107,7 @@ function sentence(text: string): string {
 }
 
 /** Most characters of a tool's description. */
-const DESCRIPTION = 200;
+const DESCRIPTION = 180;
 
 /** The sentences of a tool's description that fit; the first one always does. */
 export function leanDescription(text: string): string {
@@ -113,9 +124,11 @@ export function leanDescription(text: string): string {
  * what their owners put there, and texts (a path, a sha, a status) are clear from what they are called.
  */
 export function leanOutput(schema: JsonSchema): ObjectSchema {
-  const variants = [schema, ...schemasIn(schema["anyOf"]), ...schemasIn(schema["oneOf"])].filter((it) => it["properties"] !== undefined);
-  const names = Object.keys(recordIn(variants[0]?.["properties"])).filter(
-    (name) => variants.every((variant) => namesIn(variant["required"]).includes(name)),
+  const variants = [schema, ...schemasIn(schema["anyOf"]), ...schemasIn(schema["oneOf"])].filter(
+    (it) => it["properties"] !== undefined,
+  );
+  const names = Object.keys(recordIn(variants[0]?.["properties"])).filter((name) =>
+    variants.every((variant) => namesIn(variant["required"]).includes(name)),
   );
   const members = names.flatMap((name): readonly (readonly [string, JsonSchema])[] => {
     const types = new Set(variants.flatMap((variant) => typesIn(recordIn(recordIn(variant["properties"])[name]))));

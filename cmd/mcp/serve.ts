@@ -39,7 +39,13 @@ export async function serve(args: readonly string[], host: Host, program: Progra
   };
   const channel = await takeStdio();
   const transport = new LineTransport(channel);
-  const calls = new Calls({ host, options, operations: await allOperations(program.nouns), resolve: program.resolve, log });
+  const calls = new Calls({
+    host,
+    options,
+    operations: await allOperations(program.nouns),
+    resolve: program.resolve,
+    log,
+  });
   const session = serveStdio(({ era }) => server(program.version, calls, era === "legacy"), {
     transport,
     onerror: (error) => log(error.message),
@@ -65,7 +71,8 @@ function server(version: string, calls: Calls, handshake: boolean): Server {
     try {
       return replyOf(await calls.call(params.name, params.arguments, callerOf(ctx)));
     } catch (error) {
-      if (error instanceof BadCall) throw new ProtocolError(ProtocolErrorCode.InvalidParams, error.message, error.facts);
+      if (error instanceof BadCall)
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, error.message, error.facts);
       throw error;
     }
   });
@@ -121,7 +128,10 @@ function progressOf(ctx: ServerContext): Caller["progress"] {
     if (now - last < PROGRESS_MS) return;
     last = now;
     progress++;
-    const notification = { method: "notifications/progress" as const, params: { progressToken: token, progress, message } };
+    const notification = {
+      method: "notifications/progress" as const,
+      params: { progressToken: token, progress, message },
+    };
     // The call's own reply tells of a channel that has broken.
     ctx.mcpReq.notify(notification).catch(() => undefined);
   };

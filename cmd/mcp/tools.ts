@@ -10,6 +10,7 @@ import * as v from "valibot";
 import { jsonSchema, type JsonSchema } from "../../lib/jsonschema.ts";
 import { onSurface, toolName, type AnyOperation, type InputSchema } from "../../lib/op.ts";
 import { leanDescription, leanInput, leanOutput, Listing } from "./schema.ts";
+import { inToolWords } from "./wording.ts";
 
 export const TOOLSETS = ["task", "wt", "guard", "doctor", "all"] as const;
 export type Toolset = (typeof TOOLSETS)[number];
@@ -46,10 +47,47 @@ export function toolOperations(operations: readonly AnyOperation[]): readonly An
   return operations.filter((op) => onSurface(op, "mcp") && TOOLSETS.some((set) => set === nounOf(op)));
 }
 
+/**
+ * What people use more than agents do, who pay for each tool in every conversation. Offered with the toolset `all`, like the
+ * operations that are rare for everybody (`toolset`).
+ */
+const RARE_FOR_AGENTS: ReadonlySet<string> = new Set([
+  "task add-bulk",
+  "task analysing",
+  "task analysed",
+  "task cancel",
+  "task edit",
+  "task heartbeat",
+  "task release",
+  "task remove",
+  "task review",
+  "task split",
+  "task stats",
+  "wt adopt",
+  "wt diff",
+  "wt list",
+  "wt log",
+  "wt path",
+  "wt prune",
+  "wt remove",
+  "wt repair",
+  "wt sync",
+  "wt undo",
+  "guard branch create",
+  "guard branch delete",
+  "guard check",
+  "guard finish",
+  "guard identity",
+  "guard pull",
+  "guard scan",
+  "doctor fix",
+]);
+
 export function isOffered(op: AnyOperation, { toolsets, readOnly }: Offer): boolean {
   if (readOnly && op.effect !== "read") return false;
   if (toolsets.includes("all")) return true;
-  return op.toolset !== "all" && toolsets.some((set) => set === nounOf(op));
+  const rare = op.toolset === "all" || RARE_FOR_AGENTS.has(op.name);
+  return !rare && toolsets.some((set) => set === nounOf(op));
 }
 
 /** Every tool by its name, offered or not. */
@@ -57,10 +95,10 @@ export function catalogue(operations: readonly AnyOperation[], requireSession: b
   return new Map(toolOperations(operations).map((op) => [toolName(op), { op, input: inputOf(op, requireSession) }]));
 }
 
-/** Tools as one list shows them. */
-export function definitions(tools: readonly Tool[]): readonly Definition[] {
+/** Tools as one list shows them. `operations`: all that there are, for texts that name another's command. */
+export function definitions(tools: readonly Tool[], operations: readonly AnyOperation[]): readonly Definition[] {
   const listing = new Listing(tools.map((tool) => jsonSchema(tool.input)));
-  return tools.map((tool) => definitionOf(tool, listing));
+  return tools.map((tool) => definitionOf(tool, listing, (text) => inToolWords(text, { op: tool.op, operations })));
 }
 
 function nounOf(op: AnyOperation): string {
@@ -73,14 +111,22 @@ const SESSION_OPTIONAL = new Set(["task claim", "task edit"]);
 /** Whether the operation writes history, which has to say in whose session. */
 function recordsSession(op: AnyOperation): boolean {
   const fields = op.input.entries;
-  return op.effect !== "read" && "session_id" in fields && "branch" in fields && "commit" in fields && !SESSION_OPTIONAL.has(op.name);
+  return (
+    op.effect !== "read" &&
+    "session_id" in fields &&
+    "branch" in fields &&
+    "commit" in fields &&
+    !SESSION_OPTIONAL.has(op.name)
+  );
 }
 
 function inputOf(op: AnyOperation, requireSession: boolean): InputSchema {
   const entries = Object.entries(op.input.entries).filter(([name]) => op.flags?.[name]?.cliOnly !== true);
   const required = requireSession && recordsSession(op);
   return v.strictObject(
-    Object.fromEntries(entries.map(([name, schema]) => [name, required && name === "session_id" ? withoutOptional(schema) : schema])),
+    Object.fromEntries(
+      entries.map(([name, schema]) => [name, required && name === "session_id" ? withoutOptional(schema) : schema]),
+    ),
   );
 }
 
@@ -92,13 +138,14 @@ function isSchema(value: unknown): value is v.GenericSchema {
   return typeof value === "object" && value !== null && "kind" in value && value.kind === "schema";
 }
 
-function definitionOf({ op, input }: Tool, listing: Listing): Definition {
+function definitionOf({ op, input }: Tool, listing: Listing, words: (text: string) => string): Definition {
   const read = op.effect === "read";
+  const said = op.details === undefined ? `${op.summary}.` : `${op.summary}. ${op.details}`;
   return {
     name: toolName(op),
     title: op.name.charAt(0).toUpperCase() + op.name.slice(1),
-    description: leanDescription(op.details === undefined ? `${op.summary}.` : `${op.summary}. ${op.details}`),
-    inputSchema: leanInput(jsonSchema(input), listing),
+    description: words(leanDescription(said)),
+    inputSchema: leanInput(jsonSchema(input), listing, words),
     outputSchema: leanOutput(jsonSchema(op.output)),
     annotations: {
       readOnlyHint: read,

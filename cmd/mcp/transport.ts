@@ -9,7 +9,15 @@
  */
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 
-import { asNumber, compactJson, decodeUtf8, isJsonObject, tryParseJson, type JsonObject, type JsonValue } from "../../lib/json.ts";
+import {
+  asNumber,
+  compactJson,
+  decodeUtf8,
+  isJsonObject,
+  tryParseJson,
+  type JsonObject,
+  type JsonValue,
+} from "../../lib/json.ts";
 import type { Channel } from "./stdio.ts";
 
 /** Longer lines are refused unread: they would have to be held in memory several times over. */
@@ -117,7 +125,8 @@ export class LineTransport implements Transport {
       else parts = [];
     };
     const line = (): void => {
-      if (size > MAX_LINE_BYTES) this.refuse(null, INVALID_REQUEST, `a message has ${size} bytes, more than ${MAX_LINE_BYTES}`);
+      if (size > MAX_LINE_BYTES)
+        this.refuse(null, INVALID_REQUEST, `a message has ${size} bytes, more than ${MAX_LINE_BYTES}`);
       else this.line(parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts));
       parts = [];
       size = 0;
@@ -232,7 +241,11 @@ type Params = { [key: string]: unknown };
 
 /** A JSON value as a message of the protocol, without members that it doesn't have; or why it is none. */
 function messageOf(value: JsonValue): Request | Notification | Response | Fault {
-  const invalid = (fault: string, id: Id | null): Fault => ({ code: INVALID_REQUEST, fault: `Invalid Request: ${fault}`, id });
+  const invalid = (fault: string, id: Id | null): Fault => ({
+    code: INVALID_REQUEST,
+    fault: `Invalid Request: ${fault}`,
+    id,
+  });
   if (!isJsonObject(value)) return invalid("a message is an object", null);
   const id = idOf(value);
   if (id === undefined) return invalid("its id is neither text nor an integer", null);
@@ -245,7 +258,9 @@ function messageOf(value: JsonValue): Request | Notification | Response | Fault 
   if (typeof method !== "string") return invalid("its method isn't text", id);
   const fault = paramsFault(method, params);
   if (fault !== null) return { code: INVALID_PARAMS, fault: `Invalid params: ${fault}`, id };
-  const read = isJsonObject(params) ? { params: method === "tools/call" ? callParams(params) : (plain(params) as Params) } : {};
+  const read = isJsonObject(params)
+    ? { params: method === "tools/call" ? callParams(params) : (plain(params) as Params) }
+    : {};
   return id === null ? { jsonrpc: "2.0", method, ...read } : { jsonrpc: "2.0", id, method, ...read };
 }
 

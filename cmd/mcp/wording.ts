@@ -11,11 +11,15 @@ import { leadingWords, matchName, shield } from "../argv.ts";
 import { flagsOf, GLOBAL_FLAGS } from "../flags.ts";
 import { scalar, valueOf, type Sources } from "../values.ts";
 
-export interface Toolwords {
+export interface Speaker {
   /** Every operation, whether its tool is offered or not. */
   readonly operations: readonly AnyOperation[];
-  /** The call that failed. */
+  /** The one that the text is about. */
   readonly op: AnyOperation;
+}
+
+export interface Toolwords extends Speaker {
+  /** Of the call that failed. */
   readonly args: Readonly<Record<string, unknown>>;
 }
 
@@ -29,15 +33,19 @@ export async function failureText(facts: ErrorFacts, words: Toolwords): Promise<
 }
 
 /** `run \`dotbot task list\`` → `run task_list`; `--steal` → `steal`. */
-export function inToolWords(text: string, { operations, op }: Toolwords): string {
+export function inToolWords(text: string, { operations, op }: Speaker): string {
+  if (!/dotbot |--/.test(text)) return text;
   return text
-    .replaceAll(/`dotbot ([^`]+)`|\bdotbot ((?:task|wt|guard|doctor|config|init|status)\b(?: [a-z][a-z-]*){0,2})/g, (whole, quoted: string, bare: string) => {
-      const said = quoted ?? bare;
-      const words = said.split(/\s+/);
-      const named = operationOf(words, operations);
-      if (named === undefined) return quoted === undefined ? whole : `the command ${words.slice(0, 2).join(" ")}`;
-      return [toolName(named.op), ...words.slice(named.used)].join(" ");
-    })
+    .replaceAll(
+      /`dotbot ([^`]+)`|\bdotbot ((?:task|wt|guard|doctor|config|init|status)\b(?: [a-z][a-z-]*){0,2})/g,
+      (whole, quoted: string, bare: string) => {
+        const said = quoted ?? bare;
+        const words = said.split(/\s+/);
+        const named = operationOf(words, operations);
+        if (named === undefined) return quoted === undefined ? whole : `the command ${words.slice(0, 2).join(" ")}`;
+        return [toolName(named.op), ...words.slice(named.used)].join(" ");
+      },
+    )
     .replaceAll(/(?<![\w-])--(no-)?([a-z][a-z-]*)/g, (whole, no: string | undefined, name: string) => {
       const own = flagsOf(op).find((flag) => flag.name === name && flag.field !== null);
       if (own?.field) return own.inverted === (no === undefined) ? own.field.name : `${own.field.name}: false`;
@@ -81,7 +89,11 @@ async function fromCommand(words: readonly string[], operations: readonly AnyOpe
 }
 
 /** What words of a command line would give the operation; null when it isn't one that the tool can be given. */
-async function fieldsFrom(op: AnyOperation, words: readonly string[], taken: ReadonlySet<number>): Promise<Record<string, unknown> | null> {
+async function fieldsFrom(
+  op: AnyOperation,
+  words: readonly string[],
+  taken: ReadonlySet<number>,
+): Promise<Record<string, unknown> | null> {
   const flags = [...flagsOf(op), ...GLOBAL_FLAGS];
   try {
     const { values, after } = shield(words, taken, flags, op.name);
@@ -96,7 +108,10 @@ async function fieldsFrom(op: AnyOperation, words: readonly string[], taken: Rea
     for (const place of op.positional ?? []) {
       const shape = fieldsOf(op.input).find((field) => field.name === place.field);
       if (rest.length === 0 || shape === undefined) continue;
-      fields[place.field] = shape.kind === "list" ? rest.splice(0).map((word) => scalar(shape.item, word)) : scalar(shape, rest.shift() ?? "");
+      fields[place.field] =
+        shape.kind === "list"
+          ? rest.splice(0).map((word) => scalar(shape.item, word))
+          : scalar(shape, rest.shift() ?? "");
     }
     return fields;
   } catch {
@@ -106,11 +121,21 @@ async function fieldsFrom(op: AnyOperation, words: readonly string[], taken: Rea
 
 const NOTHING: Sources = { readStdin: async () => "", readFile: async () => null };
 
-function operationOf(words: readonly string[], operations: readonly AnyOperation[]): { readonly op: AnyOperation; readonly used: number } | undefined {
-  const byName = new Map(operations.flatMap((op) => [op.name, ...(op.aliases ?? [])].map((name) => [name, op] as const)));
+function operationOf(
+  words: readonly string[],
+  operations: readonly AnyOperation[],
+): { readonly op: AnyOperation; readonly used: number } | undefined {
+  const byName = new Map(
+    operations.flatMap((op) => [op.name, ...(op.aliases ?? [])].map((name) => [name, op] as const)),
+  );
   const leading = leadingWords(words, GLOBAL_FLAGS);
   const used = matchName(leading, (name) => byName.has(name));
-  const op = byName.get(leading.slice(0, used).map((word) => word.text).join(" "));
+  const op = byName.get(
+    leading
+      .slice(0, used)
+      .map((word) => word.text)
+      .join(" "),
+  );
   return op === undefined ? undefined : { op, used };
 }
 
@@ -121,7 +146,10 @@ function call(tool: string, args: Readonly<Record<string, unknown>>): string {
 /** The words of a line as a POSIX shell reads them, quotes only. */
 function shellWords(line: string): readonly string[] {
   return [...line.matchAll(/(?:'[^']*'|"[^"]*"|\\.|[^\s'"\\])+/g)].map(([word]) =>
-    word.replaceAll(/'([^']*)'|"([^"]*)"|\\(.)/g, (_, single?: string, double?: string, escaped?: string) => single ?? double ?? escaped ?? ""),
+    word.replaceAll(
+      /'([^']*)'|"([^"]*)"|\\(.)/g,
+      (_, single?: string, double?: string, escaped?: string) => single ?? double ?? escaped ?? "",
+    ),
   );
 }
 

@@ -37,35 +37,64 @@ const BUSY_TRIES = 20;
 const BUSY_PAUSE_MS = 100;
 
 /**
- * Does it. `moved`: the branch wasn't at `old` any more, and nothing was changed. Errors: DIRTY (work of the user's is in the
- * way, by name), REJECTED (a hook, a filter), LOCKED, READ_ONLY, GIT_FAILED; the tree is as it was then.
+ * Does it. `moved`: the branch wasn't at `old` any more. An error that is returned is a refusal: DIRTY (work of the user's is in
+ * the way, by name), REJECTED (a hook, a filter), LOCKED, READ_ONLY, GIT_FAILED. After each of these everything is as it was.
+ * An error that is thrown says nothing of the kind: the journal is still needed, and `settleAdvance` has to look.
  */
-export async function advance(ctx: GitCtx, place: AdvancePlace, move: Advance): Promise<"done" | "moved"> {
-  if (move.checkout === null) {
+export async function advance(ctx: GitCtx, place: AdvancePlace, move: Advance): Promise<"done" | "moved" | DotbotError> {
+  return move.checkout === null
+    ? await advanceRef(ctx, place, move)
+    : await advanceCheckout(ctx, place, { ...move, checkout: move.checkout });
+}
+
+async function advanceRef(ctx: GitCtx, place: AdvancePlace, move: Advance): Promise<"done" | "moved" | DotbotError> {
+  const refused = await orRefusal(async () => {
     const done = await moveRef(ctx, place.mainRoot, { ref: move.ref, to: move.to, old: move.old, why: "dotbot: complete" });
-    return done ? "done" : "moved";
-  }
+    return done ? ("done" as const) : ("moved" as const);
+  });
+  // A git that was killed may have done it all the same.
+  const now = typeof refused === "object" ? await readRef(ctx, place.mainRoot, move.ref) : null;
+  return now === move.to ? "done" : refused;
+}
+
+async function advanceCheckout(
+  ctx: GitCtx,
+  place: AdvancePlace,
+  move: Advance & { readonly checkout: string },
+): Promise<"done" | "moved" | DotbotError> {
   const { checkout } = move;
-  await refuseOverlap(ctx, checkout, await changesBetween(ctx, place.mainRoot, move.old, move.to));
   const since = new Date();
   for (let attempt = 1; ; attempt++) {
-    // Right before: a fast-forward moves whatever branch is checked out.
-    requireBranch(checkout, place.commonDir, move.ref);
+    const refused = await orRefusal(async () => {
+      await refuseOverlap(ctx, checkout, await changesBetween(ctx, place.mainRoot, move.old, move.to));
+      // Right before: a fast-forward moves whatever branch is checked out.
+      requireBranch(checkout, place.commonDir, move.ref);
+      return null;
+    });
+    if (refused !== null) return refused;
     const result = await git(ctx, [...MERGE, "--end-of-options", move.to], { cwd: checkout, env: workMark(place.commonDir) });
-    const now = await readRef(ctx, place.mainRoot, move.ref);
-    if (result.status === 0 && now === move.to) return "done";
+    if (result.status === 0 && (await readRef(ctx, place.mainRoot, move.ref)) === move.to) return "done";
     const busy = /index\.lock': File exists|HEAD\.lock': File exists/.test(result.stderr);
     if (busy && attempt < BUSY_TRIES) {
       ctx.signal.throwIfAborted();
       await Bun.sleep(BUSY_PAUSE_MS);
       continue;
     }
-    if (busy) throw gitFailure(["merge"], result);
+    if (busy) return gitFailure(["merge"], result);
     // Refused before it began, cut short, or failed half-way: the same question, the same answer.
     const settled = await settleAdvance(ctx, place, move, since, 5_000);
     if (settled === "done") return "done";
-    if (settled === "elsewhere") return "moved";
-    throw mergeRefusal(result, checkout);
+    return settled === "elsewhere" ? "moved" : mergeRefusal(result, checkout);
+  }
+}
+
+/** For steps that change nothing when they fail. */
+async function orRefusal<T>(step: () => Promise<T>): Promise<T | DotbotError> {
+  try {
+    return await step();
+  } catch (error) {
+    if (error instanceof DotbotError) return error;
+    throw error;
   }
 }
 
@@ -200,8 +229,8 @@ async function settleTree(
   if (seen.every((it) => it.index === "old" && isAs(it, "old"))) return "undone";
   if (seen.every((it) => it.index === "new" && isAs(it, "new"))) {
     // Everything but the last step, and that one is a compare-and-swap.
-    const done = await moveRef(ctx, place.mainRoot, { ref: move.ref, to: move.to, old: move.old, why: "dotbot: complete" });
-    if (done) return "done";
+    const last = { ref: move.ref, to: move.to, old: move.old, why: "dotbot: complete" };
+    if (await moveRef(ctx, place.mainRoot, last).catch(toFalse)) return "done";
   }
   const unknown = seen.filter((it) => it.index === "other" || it.tree === "other").map((it) => it.change.path);
   if (unknown.length > 0) {
@@ -217,6 +246,12 @@ async function settleTree(
   }
   await putBack(ctx, checkout, move.old, seen.filter((it) => it.index !== "old" || !isAs(it, "old")));
   return "undone";
+}
+
+/** A ref that may not move (a hook) is one that didn't: what was done before it is taken back then. */
+function toFalse(error: unknown): false {
+  if (error instanceof DotbotError) return false;
+  throw error;
 }
 
 /** A path that one side doesn't have is as that side has it when it isn't there. */

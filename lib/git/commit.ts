@@ -13,7 +13,7 @@ import { DotbotError } from "../error.ts";
 import { lstatOrNull } from "../files.ts";
 import { quote } from "../text.ts";
 import { isDeclared } from "./paths.ts";
-import { errorLines, oneLine, parseNul, parseStatus, type StatusEntry } from "./parse.ts";
+import { errorLines, oneLine, parseNul, parseStatus, type Status, type StatusEntry } from "./parse.ts";
 import { git, gitFailure, gitText, type GitCtx, type GitResult } from "./run.ts";
 import { operationInProgress } from "./state.ts";
 
@@ -55,7 +55,7 @@ export async function commitPaths(ctx: CommitCtx, tree: Checkout, request: Commi
   if (request.message.trim() === "") {
     throw new DotbotError("INVALID_INPUT", "the commit message is empty", { hint: "say what the commit does" });
   }
-  const before = await statusOf(ctx, tree);
+  const { entries: before, branch } = await statusOf(ctx, tree);
   const plan = request.paths === null ? stagedPlan(before) : await namedPlan(ctx, tree, before, request.paths);
   if (plan.paths.length === 0 && !plan.concludes(tree)) return null;
   request.check?.(plan.paths);
@@ -67,7 +67,8 @@ export async function commitPaths(ctx: CommitCtx, tree: Checkout, request: Commi
     made = result.status === 0;
     if (made) return await verified(ctx, tree, result, plan, before);
     if (/^(?:nothing to commit|nothing added to commit|no changes added to commit)/m.test(result.stdout)) return null;
-    throw commitFailure(result);
+    made = await wasMade(ctx, tree, branch?.oid ?? null, plan);
+    throw made ? unverified(errorLines(result.stderr)) : commitFailure(result);
   } finally {
     // After an abort as well, so with a signal of its own.
     if (!made && plan.fresh.length > 0) await unstage({ env: ctx.env, signal: new AbortController().signal, lockWaitMs: ctx.lockWaitMs, uuid: ctx.uuid }, tree, plan.fresh);
@@ -81,7 +82,7 @@ export async function addPaths(
   paths: readonly string[],
   check?: (paths: readonly string[]) => void,
 ): Promise<readonly string[]> {
-  const before = await statusOf(ctx, tree);
+  const { entries: before } = await statusOf(ctx, tree);
   const found = await changedIn(ctx, tree, before, paths);
   const changed = found.filter((entry) => entry.tree !== "." || entry.kind === "unmerged").map(({ path }) => path);
   check?.(found.map(({ path }) => path));
@@ -224,9 +225,9 @@ function conflicts(entries: readonly StatusEntry[]): DotbotError {
 
 // ── git's part ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-async function statusOf(ctx: CommitCtx, { workRoot }: Checkout): Promise<readonly StatusEntry[]> {
-  const args = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--find-renames", "--ignore-submodules=dirty"];
-  return parseStatus(await gitText(ctx, args, { cwd: workRoot, probe: true })).entries;
+async function statusOf(ctx: CommitCtx, { workRoot }: Checkout): Promise<Status> {
+  const args = ["status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--untracked-files=all", "--find-renames", "--ignore-submodules=dirty"];
+  return parseStatus(await gitText(ctx, args, { cwd: workRoot, probe: true }));
 }
 
 /** User's configuration that would change what a commit means is set aside; what is the repository's policy stays. */
@@ -320,10 +321,7 @@ async function verified(
     if (lagging.length > 0) await unstage(ctx, tree, lagging);
   } catch (error) {
     if (ctx.signal.aborted) throw error;
-    throw new DotbotError("UNVERIFIED", `the commit was made, but reading it back failed: ${error instanceof Error ? error.message : String(error)}`, {
-      hint: "look at the last commit before going on",
-      example: "git show --stat",
-    });
+    throw unverified(error instanceof Error ? error.message : String(error));
   }
   if (extra.length > 0) {
     throw new DotbotError("SWEPT_IN", `commit ${sha.slice(0, 12)} holds ${extra.slice(0, 5).map((path) => quote(path)).join(", ")}, which ${extra.length === 1 ? "wasn't" : "weren't"} declared: a hook put ${extra.length === 1 ? "it" : "them"} in`, {
@@ -332,6 +330,27 @@ async function verified(
     });
   }
   return { sha, paths, whole: plan.whole };
+}
+
+function unverified(why: string): DotbotError {
+  return new DotbotError("UNVERIFIED", `the commit was made, but reading it back failed: ${why}`, {
+    hint: "look at the last commit before going on",
+    example: "git show --stat",
+  });
+}
+
+/** Whether git made the commit although it ended badly: a hook that runs after it, or what git prints then, may fail. */
+async function wasMade(ctx: CommitCtx, tree: Checkout, before: string | null, plan: Plan): Promise<boolean> {
+  try {
+    const now = await git(ctx, ["rev-parse", "-q", "--verify", "HEAD"], { cwd: tree.workRoot, probe: true });
+    const sha = oneLine(now.stdout);
+    if (now.status === 1 || sha === before) return false;
+    const declared = new Set(plan.paths);
+    // Somebody else may have committed meanwhile, and then it is other paths that changed.
+    return now.status !== 0 || (await pathsOf(ctx, tree, sha)).every((path) => declared.has(path));
+  } catch {
+    return true;
+  }
 }
 
 async function committedSha(ctx: CommitCtx, { workRoot }: Checkout, result: GitResult): Promise<string> {

@@ -65,21 +65,12 @@ export async function land(ctx: GitCtx, request: LandRequest): Promise<Landed> {
     const move = { ref, old, to: commit, checkout };
     if (checkout !== null) await refuseOverlap(ctx, checkout, changes);
     request.journal(move, "land");
-    const done = await orForget(request, async () => await advance(ctx, place, move));
+    const done = await advance(ctx, place, move);
     if (done === "done") return { is: "landed", old, commit, tree: merged.tree, checkout, changes };
     request.forget();
+    if (typeof done === "object") throw done;
   }
   throw new DotbotError("REFUSED", `${quote(base)} moved ${TRIES} times while the merge was made`, { hint: "run it again" });
-}
-
-/** A refusal leaves everything as it was, so there is nothing to journal; what can't be explained keeps its entry. */
-async function orForget<T>(request: LandRequest, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof DotbotError && error.code !== "CONFLICT" && error.code !== "LOCKED") request.forget();
-    throw error;
-  }
 }
 
 /** The one checkout that has the branch, or null. Errors: REFUSED when it can't be moved there. */
@@ -150,8 +141,9 @@ async function upToDate(ctx: GitCtx, request: LandRequest, checkout: string | nu
   if (request.dryRun === true) return upstream.oid;
   const move = { ref, old, to: upstream.oid, checkout };
   request.journal(move, "fetch");
-  const done = await orForget(request, async () => await advance(ctx, place, move));
+  const done = await advance(ctx, place, move);
   request.forget();
+  if (typeof done === "object") throw done;
   return done === "done" ? upstream.oid : await upToDate(ctx, request, checkout);
 }
 

@@ -2,10 +2,15 @@
  * Names and commits, read and moved by plumbing. A ref only ever moves by compare-and-swap. `cwd` is any checkout of the
  * repository, or the folder beside a bare one; never inside a git dir.
  */
+import { dirname, join } from "node:path";
+
 import { DotbotError } from "../error.ts";
+import { listNames } from "../files.ts";
 import { quote } from "../text.ts";
+import { backLinkOf } from "./native.ts";
 import { errorLines, oneLine, parseNul } from "./parse.ts";
 import { git, gitFailure, gitText, refuseOption, type GitCtx } from "./run.ts";
+import { clearLockFiles } from "./stale.ts";
 
 const OID = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 
@@ -53,14 +58,30 @@ export async function deleteRef(ctx: GitCtx, cwd: string, ref: string, old: stri
   return await swapped(ctx, cwd, ["update-ref", "--no-deref", "-d", "--end-of-options", ref, old]);
 }
 
+const LOCK_TRIES = 3;
+const LOCK_WAIT_MS = 5_000;
+
 async function swapped(ctx: GitCtx, cwd: string, args: readonly string[]): Promise<boolean> {
-  const result = await git(ctx, args, { cwd });
-  if (result.status === 0) return true;
-  if (/but expected|unable to resolve reference|reference already exists|reference is missing/.test(result.stderr)) return false;
-  if (/in 'prepared' phase|update aborted by hook|ref updates aborted by hook/.test(result.stderr)) {
-    throw new DotbotError("REJECTED", `a reference-transaction hook rejected it: ${errorLines(result.stderr)}`);
+  for (let attempt = 1; ; attempt++) {
+    const result = await git(ctx, args, { cwd });
+    if (result.status === 0) return true;
+    if (/but expected|unable to resolve reference|reference already exists|reference is missing/.test(result.stderr)) return false;
+    if (/in 'prepared' phase|update aborted by hook|ref updates aborted by hook/.test(result.stderr)) {
+      throw new DotbotError("REJECTED", `a reference-transaction hook rejected it: ${errorLines(result.stderr)}`);
+    }
+    const lock = /Unable to create '(.+\.lock)': File exists/.exec(result.stderr)?.[1];
+    if (lock === undefined || attempt === LOCK_TRIES) throw gitFailure(args, result);
+    // Git holds it for an instant only: one that stays, with no git around, was left by a kill.
+    await clearLockFiles(ctx.signal, { paths: [lock], folders: foldersOf(lock, cwd), since: new Date(0), waitMs: LOCK_WAIT_MS });
   }
-  throw gitFailure(args, result);
+}
+
+/** Where a git stands that may hold a lock on a ref: in any checkout. */
+function foldersOf(lock: string, cwd: string): string[] {
+  const at = lock.search(/[\\/](?:refs[\\/]|packed-refs\.lock$|HEAD\.lock$|worktrees[\\/])/);
+  const worktrees = join(at === -1 ? cwd : lock.slice(0, at), "worktrees");
+  const linked = (listNames(worktrees) ?? []).map((id) => backLinkOf(join(worktrees, id))).filter((link) => link !== null);
+  return [cwd, ...linked.map((link) => dirname(link))];
 }
 
 /** Whether everything in `a` is in `b` as well. */

@@ -22,7 +22,8 @@ export interface LockFiles {
   readonly paths: readonly string[];
   /** Where a git that holds one of them stands. */
   readonly folders: readonly string[];
-  readonly commonDir: string;
+  /** Where a git of ours may still be about to take one; without it only those that are there count. */
+  readonly commonDir?: string;
   /** When the work began that was cut short: an older lock file isn't its. */
   readonly since: Date;
   /** Milliseconds to wait for a living holder. */
@@ -50,7 +51,8 @@ export async function clearLockFiles(
       }),
     );
     // A lock file may be anybody's; without one only a git of ours matters, which may be about to take one.
-    const alive = now.size > 0 ? programsIn("git", { folders }) : programsIn("git", { variable: `${MARK}=${commonDir}` });
+    const ours = commonDir === undefined ? [] : programsIn("git", { variable: `${MARK}=${commonDir}` });
+    const alive = now.size > 0 ? programsIn("git", { folders }) : ours;
     if (now.size === 0 && (alive === null || alive.length === 0)) return;
     const busy = alive !== null && alive.length > 0;
     if (busy || [...now].some(([path, mark]) => still.get(path) !== mark)) {

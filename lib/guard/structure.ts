@@ -5,8 +5,8 @@
  */
 import { basename, join } from "node:path";
 
-import { listEntries } from "../files.ts";
-import { exists, physical, samePath } from "../git/native.ts";
+import { listEntries, lstatOrNull } from "../files.ts";
+import { physical, samePath } from "../git/native.ts";
 import { readIdentity } from "../git/remote.ts";
 import { resolveRepo, type Repo, type RepoCtx } from "../git/repo.ts";
 
@@ -31,7 +31,7 @@ export async function repositoriesInside(ctx: RepoCtx, repo: Repo): Promise<Insi
   // Only a `.git` makes a child worth a question: thousands of plain ones cost a look at each and no process.
   const hits = [...tops].flatMap((top) =>
     listEntries(top).flatMap(({ name, mayBeFolder }) =>
-      mayBeFolder && name !== ".git" && exists(join(top, name, ".git")) ? [join(top, name)] : [],
+      mayBeFolder && name !== ".git" && lstatOrNull(`${top}/${name}/.git`) !== null ? [join(top, name)] : [],
     ),
   );
   if (hits.length === 0) return [];

@@ -146,7 +146,7 @@ export class Intake {
     if (!isObject(doc)) return broken("isn't a JSON object", 1, 1);
     const id = doc["id"];
     if (typeof id !== "string" || !UUID.test(id)) return broken('has no "id" that is a UUID');
-    const row = this.ledger.task(id) ?? this.ledger.task(id.toLowerCase());
+    const row = this.ledger.task(id);
     const hash = hashOf(canonicalHashText(text));
     if (row === undefined) {
       const twin = this.ledger.taskById8(id8(id));

@@ -257,7 +257,7 @@ export class Ledger {
   }
 
   private get version(): number {
-    return (this.db.query("PRAGMA user_version").values()[0]?.[0] as number | undefined) ?? 0;
+    return (this.one("PRAGMA user_version")?.[0] as number | undefined) ?? 0;
   }
 
   /** Reads wait for a commit in progress as long as the caller would wait for a lock. */
@@ -394,6 +394,10 @@ export class Ledger {
 
   /** Tasks not removed that answer to this text in one of the ways in which a dependency names a task. */
   called(by: "id" | "file" | "slug" | "name", text: string): TaskRow[] {
+    if (by === "id") {
+      const row = this.task(text);
+      return row === undefined || row.place === "removed" ? [] : [row];
+    }
     const [column, ...texts] = by === "file" ? ["file", text, `${text}.json`] : [by, text];
     const places = texts.map(() => "?").join(",");
     const rows = this.all(
@@ -403,9 +407,19 @@ export class Ledger {
     return rows.map((row) => toRow(row as Row));
   }
 
+  /** By its id, in whatever case the id is written here or in the task's file. */
   task(id: string): TaskRow | undefined {
-    const row = this.one(`SELECT ${COLUMNS} FROM task WHERE id = ?`, id);
-    return row === undefined ? undefined : toRow(row as Row);
+    const row = this.taskById8(id8(id));
+    return row?.id.toLowerCase() === id.toLowerCase() ? row : undefined;
+  }
+
+  /** Tasks not removed whose id begins so, in whatever case. */
+  beginning(prefix: string): TaskRow[] {
+    const wanted = prefix.toLowerCase();
+    const short = id8(wanted);
+    return this.tasks("place <> 'removed' AND id8 >= ? AND id8 < ?", short, `${short}g`).filter((row) =>
+      row.id.toLowerCase().startsWith(wanted),
+    );
   }
 
   taskById8(prefix: string): TaskRow | undefined {
@@ -420,6 +434,14 @@ export class Ledger {
         ? this.all("SELECT file, id FROM task WHERE place = 'archive'")
         : this.all("SELECT file, id FROM task WHERE place = 'view' AND status = ?", status);
     return new Map(rows as [string, string][]);
+  }
+
+  /** What the files of one folder are known by. */
+  fileRows(status: Status | "archive"): FileRow[] {
+    const columns = "id, status, place, file, hash, size, mtime AS mtimeMs";
+    return status === "archive"
+      ? this.objects<FileRow>(`SELECT ${columns} FROM task WHERE place = 'archive'`, [])
+      : this.objects<FileRow>(`SELECT ${columns} FROM task WHERE place = 'view' AND status = ?`, [status]);
   }
 
   /** How many tasks are in each status, of those in the view. */

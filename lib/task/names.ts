@@ -12,14 +12,11 @@ export function findTask(ledger: Ledger, name: string, example: (name: string) =
     throw new DotbotError("INVALID_INPUT", "a task's name can't be empty", { example: example("1a2b3c4d") });
   const here = "place <> 'removed'";
   const classes: (() => TaskRow[])[] = [
-    () => ledger.tasks(`${here} AND id IN (?, ?)`, wanted, wanted.toLowerCase()),
+    () => ledger.called("id", wanted),
     () => ledger.tasks(`${here} AND file IN (?, ?)`, wanted, `${wanted}.json`),
     () => ledger.tasks(`${here} AND slug = ?`, wanted),
     () => ledger.tasks(`${here} AND name = ?`, wanted),
-    () =>
-      PREFIX.test(wanted)
-        ? ledger.tasks(`${here} AND id >= ? AND id < ?`, wanted.toLowerCase(), `${wanted.toLowerCase()}g`)
-        : [],
+    () => (PREFIX.test(wanted) ? ledger.beginning(wanted) : []),
   ];
   for (const find of classes) {
     const found = find();

@@ -62,13 +62,15 @@ function* chained<T>(parts: readonly Iterable<T>[]): Generator<T> {
   for (const part of parts) yield* part;
 }
 
-/** The same, after the file of what was picked, and those it waits on, have been compared with the ledger. */
+/**
+ * The same, after the files of what was picked and of what was passed over have been compared with the ledger: an edit may
+ * have made one of them eligible, and the answer says why the others aren't.
+ */
 export async function settledPick(ctx: Ctx, queue: Queue, holder: Holder, input: PickInput): Promise<Picked> {
   const unmet = conditions(queue);
   for (;;) {
     const picked = queue.ledger.snapshot(() => pickNext(ctx, queue, holder, input, unmet));
-    if (picked.row === null) return picked;
-    const [now] = await queue.current([picked.row]);
-    if (now === undefined || now.rev === picked.row.rev) return picked;
+    const shown = picked.row === null ? picked.passed : [picked.row, ...picked.passed];
+    if (!(await queue.check(shown))) return picked;
   }
 }

@@ -41,7 +41,7 @@ export class DependencyIndex implements Finder {
       return map;
     };
     this.maps = [
-      by((row) => [row.id]),
+      by((row) => [row.id.toLowerCase()]),
       by((row) => [row.file, row.file.slice(0, -".json".length)]),
       by((row) => [row.slug]),
       by((row) => [row.name]),
@@ -172,6 +172,8 @@ export interface Picked {
   readonly candidates: number;
   /** Why each of the others can't be had; only as far as the pool was looked through. */
   readonly reasons: readonly Reason[];
+  /** The others themselves, in the same order. */
+  readonly passed: readonly TaskRow[];
 }
 
 /** The tasks to take from, those that are preferred first, each status in pick order. Read only as far as needed. */
@@ -191,29 +193,26 @@ export function pick(rows: readonly TaskRow[], everything: readonly TaskRow[], o
 /** The same, from a pool that is read while it is looked through, with tasks that are looked up when one depends on them. */
 export function pickFrom(pool: Pool, index: Finder, byId: ById, options: Omit<PickOptions, "pool">): Picked {
   const reasons: Reason[] = [];
+  const passed: TaskRow[] = [];
   for (const row of pool.rows) {
-    const reason = row.dependencies.length === 0 ? null : dependencyReason(row, index, byId);
-    if (reason !== null) {
-      reasons.push(reason);
-      continue;
-    }
-    const unmet = options.unmet(row);
-    if (unmet !== null) {
-      reasons.push({
-        id: row.id,
-        name: row.name,
-        why: "condition",
-        detail: `condition isn't met: ${unmet}`,
-        waitingOn: [],
-      });
-      continue;
-    }
-    const holder = options.claimedBy(row);
-    if (holder !== null) {
-      reasons.push({ id: row.id, name: row.name, why: "claimed", detail: `claimed by ${holder}`, waitingOn: [] });
-      continue;
-    }
-    return { row, candidates: pool.size, reasons };
+    const reason = reasonAgainst(row, index, byId, options);
+    if (reason === null) return { row, candidates: pool.size, reasons, passed };
+    reasons.push(reason);
+    passed.push(row);
   }
-  return { row: null, candidates: pool.size, reasons };
+  return { row: null, candidates: pool.size, reasons, passed };
+}
+
+/** Why a task of the pool can't be had, or null. */
+function reasonAgainst(row: TaskRow, index: Finder, byId: ById, options: Omit<PickOptions, "pool">): Reason | null {
+  const reason = row.dependencies.length === 0 ? null : dependencyReason(row, index, byId);
+  if (reason !== null) return reason;
+  const unmet = options.unmet(row);
+  if (unmet !== null) {
+    const detail = `condition isn't met: ${unmet}`;
+    return { id: row.id, name: row.name, why: "condition", detail, waitingOn: [] };
+  }
+  const holder = options.claimedBy(row);
+  if (holder === null) return null;
+  return { id: row.id, name: row.name, why: "claimed", detail: `claimed by ${holder}`, waitingOn: [] };
 }

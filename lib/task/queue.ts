@@ -72,6 +72,8 @@ export class Queue {
   private readonly leftovers: Leftover[] = [];
   private readonly restamp: { row: FileRow; stamp: Stamp }[] = [];
   private seen: Seen = {};
+  /** Why what was found had to go into a copy in memory. */
+  private unwritable: DotbotError | null = null;
 
   private readonly ctx: Ctx;
   readonly repo: Repo;
@@ -164,13 +166,15 @@ export class Queue {
   }
 
   private async lookInto(moved: readonly Folder[], times: ReadonlyMap<Folder, number>): Promise<void> {
-    let quiet = await this.scan(moved);
+    // After our own write a folder is only listed; where somebody else was at work, files may have changed in place as well.
+    const strange = new Set(moved.filter((folder) => this.seen[folder]?.mtimeMs !== times.get(folder)));
+    let quiet = await this.scan(moved, strange);
     if (!quiet && this.intake.outOfStep.size + this.intake.stale.length > 0) {
       // Most often another process is between its commit and its files: look once more before calling it out of step.
       await Bun.sleep(SETTLE_MS);
       this.intake.forget();
       this.leftovers.length = 0;
-      quiet = await this.scan(moved);
+      quiet = await this.scan(moved, strange);
     }
     this.recordSeen(times, moved, quiet, true);
   }
@@ -244,13 +248,21 @@ export class Queue {
     writeSeen(this.repo.stateCommonDir, this.view.root, next);
   }
 
-  /** Lists folders and takes in what is there. True when all of it is as the ledger says. */
-  private async scan(folders: readonly Folder[]): Promise<boolean> {
+  /**
+   * Lists folders and takes in what is there; in the `strange` ones the stamps of the expected files are looked at, too. True
+   * when all of it is as the ledger says.
+   */
+  private async scan(folders: readonly Folder[], strange: ReadonlySet<Folder>): Promise<boolean> {
     const news: Found[] = [];
+    const present: FileRow[] = [];
     let quiet = true;
     for (const folder of folders) {
       const names = listNames(join(this.view.root, folder)) ?? [];
       const expected = this.ledger.filesIn(folder);
+      if (strange.has(folder)) {
+        const there = new Set(names);
+        present.push(...this.ledger.fileRows(folder).filter((row) => there.has(row.file)));
+      }
       const leftovers = this.view.leftoversAmong(folder, names);
       this.leftovers.push(...leftovers);
       if (leftovers.length > 0) quiet = false;
@@ -265,16 +277,27 @@ export class Queue {
       if (expected.size > 0) quiet = false;
     }
     if (news.length > 0) await this.takeIn(news);
-    return quiet;
+    const wrong = this.intake.outOfStep.size + this.intake.stale.length;
+    if (await this.check(present, Infinity)) quiet = false;
+    return quiet && this.intake.outOfStep.size + this.intake.stale.length === wrong;
   }
 
   /** Takes news into the ledger; where it can't be written, into a copy of it in memory. */
   private async takeIn(news: readonly Found[]): Promise<void> {
-    if (this.ledger.mode === "readonly") this.intake.ledger = this.ledger.toMemory();
-    const told = await this.transaction("take in edited task files", () =>
-      news.map((found) => this.intake.take(found)),
-    );
+    const told = await this.learn("take in edited task files", () => news.map((found) => this.intake.take(found)));
     for (const line of told) if (line !== null) this.ctx.note(line);
+  }
+
+  /** What a look at the files brings; where the ledger can't be written, it goes into a copy of it in memory: reads go on. */
+  private async learn<T>(purpose: string, change: () => T): Promise<T> {
+    try {
+      return await this.transaction(purpose, change);
+    } catch (error) {
+      if (!isReadOnly(error) || this.ledger.mode === "memory") throw error;
+      this.unwritable = error;
+      this.intake.ledger = this.ledger.toMemory();
+      return await this.transaction(purpose, change);
+    }
   }
 
   /** First sight of this queue: every file becomes a version, byte for byte; nothing is written into the working tree. */
@@ -287,10 +310,9 @@ export class Queue {
         if (found !== null) files.push(found);
       }
     }
-    if (this.ledger.mode === "readonly") this.intake.ledger = this.ledger.toMemory();
     let imported = 0;
     let ours = false;
-    await this.transaction("read the task files", () => {
+    await this.learn("read the task files", () => {
       if (this.ledger.meta("imported") !== undefined) return;
       // Of two files with one id the one that knows more of its past is the task; the other is judged against it.
       const ranked = files.map((found) => ({ found, rank: rankOf(found) })).sort((a, b) => b.rank - a.rank);
@@ -353,7 +375,7 @@ export class Queue {
     const times = this.view.times();
     this.intake.forget();
     this.leftovers.length = 0;
-    const quiet = await this.scan(FOLDERS);
+    const quiet = await this.scan(FOLDERS, new Set());
     await this.current(this.ledger.tasks("place <> 'removed'"), Infinity);
     this.recordSeen(times, FOLDERS, quiet && this.intake.outOfStep.size === 0, true);
   }
@@ -368,12 +390,17 @@ export class Queue {
     }
     if (this.restamp.length > 0 && this.ledger.mode === "file") {
       const stamps = this.restamp.splice(0);
-      await this.transaction("note file times", () => {
-        for (const { row, stamp } of stamps) {
-          const trusted = this.intake.trusted(stamp);
-          if (trusted.mtimeMs !== null) this.ledger.setStamp(row.id, row.hash, trusted.size, trusted.mtimeMs);
-        }
-      });
+      try {
+        await this.transaction("note file times", () => {
+          for (const { row, stamp } of stamps) {
+            const trusted = this.intake.trusted(stamp);
+            if (trusted.mtimeMs !== null) this.ledger.setStamp(row.id, row.hash, trusted.size, trusted.mtimeMs);
+          }
+        });
+      } catch (error) {
+        // Only a hint for the next reader.
+        if (!isReadOnly(error)) throw error;
+      }
     }
   }
 
@@ -419,7 +446,7 @@ export class Queue {
     source: string,
     also: (ledger: Ledger) => void = () => {},
   ): Promise<Taken> {
-    if (this.ledger.mode !== "file") this.ledger.refuseReadOnly();
+    this.requireWritable();
     const before = this.view.times();
     const touched = new Map<string, Set<string>>();
     const taken = await this.drawable(`take in ${source}`, touched, () => {
@@ -433,6 +460,11 @@ export class Queue {
     return taken;
   }
 
+  private requireWritable(): void {
+    if (this.unwritable !== null) throw this.unwritable;
+    if (this.ledger.mode !== "file") this.ledger.refuseReadOnly();
+  }
+
   private transaction<T>(purpose: string, change: () => T): Promise<T> {
     return this.ledger.write({ waitMs: this.ctx.lockWaitMs, purpose, signal: this.ctx.signal }, change);
   }
@@ -442,7 +474,7 @@ export class Queue {
    * is made for good; then the files follow. A failure of theirs is told and mended later: it doesn't undo the change.
    */
   async write<T>(purpose: string, change: (tx: Tx) => T): Promise<T> {
-    if (this.ledger.mode !== "file") this.ledger.refuseReadOnly();
+    this.requireWritable();
     const before = this.view.times();
     const tx = new Tx(this, this.ctx);
     const result = await this.drawable(purpose, tx.touched, () => {
@@ -606,11 +638,17 @@ export class Queue {
 
 /** Whether a file is, by its stamp alone, the one that the ledger knows. */
 function isSame(row: Pick<FileRow, "size" | "mtimeMs">, stamp: Stamp | null): boolean {
-  return stamp !== null && row.mtimeMs !== null && stamp.size === row.size && Math.abs(stamp.mtimeMs - row.mtimeMs) < 0.01;
+  return (
+    stamp !== null && row.mtimeMs !== null && stamp.size === row.size && Math.abs(stamp.mtimeMs - row.mtimeMs) < 0.01
+  );
 }
 
 /** `todo/a.json`, as the ledger keeps it. */
 function placeParts(place: string): [Folder, string] {
   const [folder, ...rest] = place.split("/") as [Folder, ...string[]];
   return [folder, rest.join("/")];
+}
+
+function isReadOnly(error: unknown): error is DotbotError {
+  return error instanceof DotbotError && error.code === "READ_ONLY";
 }

@@ -47,11 +47,16 @@ export async function inspect(bench: Bench, place: Place): Promise<WorktreeFacts
   const head = await headAt(call, path, gitDir, commonDir);
   const ref = head.branch === null ? null : branchRef(head.branch);
   const [status, branchTip] = await Promise.all([
-    statusOf(call, path, { untracked: "all", ignored: true }),
+    // Submodules find their git dirs by relative paths: moved, nothing in them can be asked any more.
+    statusOf(call, path, { untracked: "all", ignored: true, submodules: place.movedFrom === undefined ? "none" : "all" }),
     ref === null ? null : readRef(call, bench.place.mainRoot, ref),
   ]);
   const links: Record<string, LinkState> = {};
-  for (const it of QUEUE_PATHS) links[it] = linkState(path, bench.queue.stateRoot, it);
+  for (const it of QUEUE_PATHS) {
+    const state = linkState(path, bench.queue.stateRoot, it);
+    // A link that the branch has committed is its own content: it goes nowhere with the folder.
+    links[it] = state === "foreign" && untrackedBelow(status.entries, it).length === 0 ? "real" : state;
+  }
   const isLink = (name: string): boolean => {
     const bare = name.replace(/\/$/, "");
     return links[bare] === "ours" || links[bare] === "foreign";
@@ -78,7 +83,7 @@ export async function inspect(bench: Bench, place: Place): Promise<WorktreeFacts
     links,
     inLinkPlace: [...inLinkPlace].sort(),
     below: repositoriesBelow(path, records, [...ignored, ...of("untracked")]),
-    submodules: await submodulesWithWork(call, path),
+    submodules: place.movedFrom === undefined ? await submodulesWithWork(call, path) : [],
   };
 }
 

@@ -7,9 +7,10 @@ import { gitDirAt, linkedBothWays, listCheckouts } from "../git/checkouts.ts";
 import { backLinkOf, gitDirOf, gitFileTarget, physical, samePath } from "../git/native.ts";
 import { branchRef } from "../git/refs.ts";
 import { git, gitText } from "../git/run.ts";
+import { QUEUE_PATHS } from "../task/queue-paths.ts";
 import { quote, shellWord } from "../text.ts";
 import type { Bench } from "./bench.ts";
-import { makeLinks } from "./links.ts";
+import { linkState, makeLinks } from "./links.ts";
 import { lockReason, type TaskWorktree } from "./model.ts";
 import { putWorktree, worktrees } from "./records.ts";
 
@@ -55,8 +56,9 @@ async function repairOne(bench: Bench, id: string, worktree: TaskWorktree, path:
     await git(call, ["worktree", "lock", "--reason", lockReason(row), "--", path], { cwd: place.mainRoot, okStatus: [0] });
     mended.push("lock");
   }
+  const before = QUEUE_PATHS.filter((link) => linkState(path, queue.stateRoot, link) === "ours");
   const links = await makeLinks(call, path, queue.stateRoot);
-  const fresh = links.filter((link) => !worktree.links.includes(link));
+  const fresh = links.filter((link) => !before.some((it) => it === link));
   mended.push(...fresh);
   const physicalPath = physical(path) ?? path;
   if (physicalPath !== worktree.path || fresh.length > 0) {

@@ -95,11 +95,10 @@ async function mergeIn(
   const move = { ref: branchRef(worktree.branch), old: tip, to: commit, checkout: worktree.path };
   const name = `sync-${row.id8}`;
   record(place.commonDir, name, { op: "land", at: nowStamp(call), then: { is: "advance" }, move });
-  try {
-    if ((await advance(call, place, move)) !== "done") throw new DotbotError("REFUSED", "the branch moved meanwhile", { hint: "run it again" });
-  } catch (error) {
-    if (error instanceof DotbotError && error.code !== "CONFLICT" && error.code !== "LOCKED") forget(place.commonDir, name);
-    throw error;
+  const done = await advance(call, place, move);
+  if (done !== "done") {
+    forget(place.commonDir, name);
+    throw typeof done === "object" ? done : new DotbotError("REFUSED", "the branch moved meanwhile", { hint: "run it again" });
   }
   await rebased(bench, row, source);
   forget(place.commonDir, name);

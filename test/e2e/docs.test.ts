@@ -8,48 +8,17 @@
  *     <!-- skip: why it can't be run -->
  */
 import { describe, expect, test } from "bun:test";
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
 import { onSurface } from "../../lib/op.ts";
 import { allOperations } from "../../lib/ops.ts";
 import { displayWidth } from "../../lib/text.ts";
-import { binary, cleanEnv, dotbot } from "../kit/binary.ts";
-import { makeRepo, run, tempDir } from "../kit/git.ts";
+import { dotbot } from "../kit/binary.ts";
+import { ELSEWHERE, preparation } from "../kit/examples.ts";
+import { openSandbox } from "../kit/sandbox.ts";
 
 const root = join(import.meta.dir, "..", "..");
-
-// ── the world ────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-/** Made once and copied: a repository with a commit and a bare remote, and a folder with the program in it. */
-const template = await tempDir("dotbot-docs-");
-process.once("exit", () => void template[Symbol.asyncDispose]());
-await run(template.root, "init", "-q", "--bare", "origin.git");
-await makeRepo(template.path("main"), { files: { "README.md": "hello\n" } });
-await run(template.path("main"), "config", "user.name", "Ada Tester");
-await run(template.path("main"), "config", "user.email", "ada@example.invalid");
-mkdirSync(template.path("bin"));
-symlinkSync(await binary(), template.path("bin", "dotbot"));
-
-async function script(folder: string, text: string): Promise<{ readonly status: number; readonly output: string }> {
-  const child = Bun.spawn(["bash", "-eu", "-o", "pipefail", "-c", text], {
-    cwd: join(folder, "main"),
-    env: cleanEnv({ PATH: `${template.path("bin")}:${process.env["PATH"] ?? ""}` }),
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
-  return { status: await child.exited, output: stdout + stderr };
-}
-
-async function freshWorld() {
-  const dir = await tempDir("dotbot-docs-");
-  cpSync(template.path("main"), dir.path("main"), { recursive: true });
-  cpSync(template.path("origin.git"), dir.path("origin.git"), { recursive: true });
-  await run(dir.path("main"), "remote", "add", "origin", "../origin.git");
-  return dir;
-}
 
 // ── pages ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -104,12 +73,12 @@ const pages = [
 describe.each(pages)("%s", (page) => {
   const sections = sectionsOf(readFileSync(join(root, page), "utf8"));
   test.each(sections.map((section) => [section.title, section.blocks] as const))("%s", async (_, blocks) => {
-    await using dir = await freshWorld();
-    await script(dir.root, QUEUE);
+    await using sandbox = await openSandbox();
+    await sandbox.sh(QUEUE);
     for (const { line, text, given, skip } of blocks) {
       if (skip !== null) continue;
-      const { status, output } = await script(dir.root, `${given}\n${text}`);
-      if (status !== 0) throw new Error(`${page}:${line} ended with ${status}\n${text}\n${output}`);
+      const { status, stdout, stderr } = await sandbox.sh(`${given}\n${text}`);
+      if (status !== 0) throw new Error(`${page}:${line} ended with ${status}\n${text}\n${stdout}${stderr}`);
     }
   });
 });
@@ -118,27 +87,18 @@ describe.each(pages)("%s", (page) => {
 
 const operations = (await allOperations()).filter((op) => onSurface(op, "cli"));
 
-/** Examples that need what no test has, and what that is. */
-const ELSEWHERE: readonly (readonly [start: string, why: string])[] = [
-  ["guard finish", "a forge"],
-  ["guard checkout --pr", "a forge"],
-];
-
 const examples = operations.flatMap((op) => op.examples.map((example) => [example.run, op, example] as const));
 
 describe("every operation's examples", () => {
-  test.each(examples)("dotbot %s", async (line, op, { given = [] }) => {
+  test.each(examples)("dotbot %s", async (line, op, example) => {
     if (ELSEWHERE.some(([start]) => line.startsWith(start))) return;
-    await using dir = await freshWorld();
-    const needsQueue = op.name !== "init" && !given.includes("init");
-    const before = [...(needsQueue ? ["init --quiet"] : []), ...given]
-      .map((it) => `dotbot ${it} </dev/null >/dev/null\n`)
-      .join("");
-    const prepared = await script(dir.root, before);
-    if (prepared.status !== 0) throw new Error(`what is given failed:\n${before}\n${prepared.output}`);
-    const { status, output } = await script(dir.root, `dotbot ${line}`);
+    await using sandbox = await openSandbox();
+    const before = preparation(op, example);
+    const prepared = await sandbox.sh(before);
+    if (prepared.status !== 0) throw new Error(`what is given failed:\n${before}\n${prepared.stderr}`);
+    const { status, stdout, stderr } = await sandbox.sh(`dotbot ${line}`);
     // 1 is an answer: nothing to import, something found.
-    if (status > 1) throw new Error(`ended with ${status}\n${output}`);
+    if (status > 1) throw new Error(`ended with ${status}\n${stdout}${stderr}`);
   });
 
   test("every verb has one", () => {
@@ -148,7 +108,7 @@ describe("every operation's examples", () => {
 
 describe("help fits 80 columns", () => {
   test.each(operations.map((op) => op.name))("%s", async (name) => {
-    const { status, stdout } = await dotbot([...name.split(" "), "--help"], { cwd: template.path("main") });
+    const { status, stdout } = await dotbot([...name.split(" "), "--help"], { cwd: root });
     expect(status).toBe(0);
     expect(stdout.split("\n").filter((line) => displayWidth(line) > 80)).toEqual([]);
   });

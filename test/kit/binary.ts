@@ -82,7 +82,11 @@ export async function dotbot(args: readonly string[], options: Options): Promise
  */
 export function normalised(result: Outcome, replacements: readonly Replacement[]): Outcome {
   const replace = (text: string): string =>
-    replacements.reduce((changed, [pattern, word]) => (typeof pattern === "string" ? changed.replaceAll(pattern, word) : changed.replace(pattern, word)), text);
+    replacements.reduce(
+      (changed, [pattern, word]) =>
+        typeof pattern === "string" ? changed.replaceAll(pattern, word) : changed.replace(pattern, word),
+      text,
+    );
   return { status: result.status, stdout: replace(result.stdout), stderr: replace(result.stderr) };
 }
 

@@ -37,7 +37,13 @@ export function contextAt(place: Place): Ctx {
   const caller: Caller =
     place.mcp === undefined
       ? { kind: "cli" }
-      : { kind: "mcp", root: place.mcp.root, rootFrom: place.mcp.root === null ? null : "cwd", tried: ["/nowhere"], roots: place.mcp.roots ?? null };
+      : {
+          kind: "mcp",
+          root: place.mcp.root,
+          rootFrom: place.mcp.root === null ? null : "cwd",
+          tried: ["/nowhere"],
+          roots: place.mcp.roots ?? null,
+        };
   return {
     surface: caller.kind,
     caller,
@@ -70,7 +76,10 @@ export async function guard(name: string, input: Readonly<Record<string, unknown
 }
 
 export async function run(op: AnyOperation, input: Readonly<Record<string, unknown>>, place: Place): Promise<Result> {
-  const answer = await invoke({ op, ctx: contextAt(place), resolve: resolveTarget, wording: toolWording(op, input) }, input);
+  const answer = await invoke(
+    { op, ctx: contextAt(place), resolve: resolveTarget, wording: toolWording(op, input) },
+    input,
+  );
   return { ...answer.result };
 }
 
@@ -89,9 +98,11 @@ export async function failure(call: Promise<Result>): Promise<ErrorFacts> {
 /** The tool's name and the arguments of the example in a refusal. */
 export function exampleIn(facts: ErrorFacts): { readonly tool: string; readonly arguments: Result } {
   const example = facts.details?.["example"];
-  if (typeof example !== "object" || example === null || !("tool" in example) || !("arguments" in example)) throw new Error(`no example in ${JSON.stringify(facts)}`);
+  if (typeof example !== "object" || example === null || !("tool" in example) || !("arguments" in example))
+    throw new Error(`no example in ${JSON.stringify(facts)}`);
   const { tool, arguments: args } = example;
-  if (typeof tool !== "string" || typeof args !== "object" || args === null) throw new Error(`no example in ${JSON.stringify(facts)}`);
+  if (typeof tool !== "string" || typeof args !== "object" || args === null)
+    throw new Error(`no example in ${JSON.stringify(facts)}`);
   return { tool, arguments: { ...args } };
 }
 
@@ -103,7 +114,7 @@ export function stateOf(checkout: string): Result {
   const entry = join(checkout, ".git");
   const link = lstatSync(entry).isFile() ? readFileSync(entry, "utf8").slice("gitdir: ".length).trimEnd() : null;
   // A worktree's git dir is <common dir>/worktrees/<name>, a submodule's is its own.
-  const common = link === null ? entry : /^(.*)\/worktrees\/[^/]+$/.exec(link)?.[1] ?? resolve(checkout, link);
+  const common = link === null ? entry : (/^(.*)\/worktrees\/[^/]+$/.exec(link)?.[1] ?? resolve(checkout, link));
   return { tree: treeState(checkout), git: treeState(common, ["objects"]) };
 }
 
@@ -117,7 +128,11 @@ export function treeState(root: string, without: readonly string[] = [".git"]): 
       const stat = lstatSync(join(root, path));
       if (stat.isSymbolicLink()) found[path] = `-> ${readlinkSync(join(root, path))}`;
       else if (stat.isDirectory()) walk(path);
-      else found[path] = `${stat.mode & 0o111 ? "x" : "-"} ${createHash("sha256").update(readFileSync(join(root, path))).digest("hex").slice(0, 16)}`;
+      else
+        found[path] = `${stat.mode & 0o111 ? "x" : "-"} ${createHash("sha256")
+          .update(readFileSync(join(root, path)))
+          .digest("hex")
+          .slice(0, 16)}`;
     }
   };
   walk("");
@@ -132,7 +147,11 @@ export function transplant(from: string, to: string): void {
     if (text.includes(from)) writeFileSync(path, text.replaceAll(from, to));
   };
   const walk = (folder: string): void => {
-    for (const { name, parentPath, ...entry } of readdirSync(folder, { withFileTypes: true }).map((it) => ({ name: it.name, parentPath: folder, folder: it.isDirectory() }))) {
+    for (const { name, parentPath, ...entry } of readdirSync(folder, { withFileTypes: true }).map((it) => ({
+      name: it.name,
+      parentPath: folder,
+      folder: it.isDirectory(),
+    }))) {
       const path = join(parentPath, name);
       if (entry.folder && name !== "objects") walk(path);
       else if (name === ".git" || name === "gitdir" || name === "config") mend(path);

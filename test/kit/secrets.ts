@@ -48,7 +48,15 @@ export interface Sample {
 /** By pattern: how a line with such a secret is made. */
 export const MAKERS: Readonly<Record<string, (from: Source) => Sample>> = {
   "private-key": (from) => {
-    const kind = from.pick(["RSA PRIVATE KEY", "PRIVATE KEY", "EC PRIVATE KEY", "OPENSSH PRIVATE KEY", "ENCRYPTED PRIVATE KEY", "DSA PRIVATE KEY", "PGP PRIVATE KEY BLOCK"]);
+    const kind = from.pick([
+      "RSA PRIVATE KEY",
+      "PRIVATE KEY",
+      "EC PRIVATE KEY",
+      "OPENSSH PRIVATE KEY",
+      "ENCRYPTED PRIVATE KEY",
+      "DSA PRIVATE KEY",
+      "PGP PRIVATE KEY BLOCK",
+    ]);
     const body = `${from.of(B64, 64)}\n${from.of(B64, 64)}`;
     const head = `-----BEGIN ${kind}-----`;
     return {
@@ -68,9 +76,15 @@ export const MAKERS: Readonly<Record<string, (from: Source) => Sample>> = {
     ]),
     file: "src/aws.ts",
   }),
-  "azure-key": (from) => ({ line: `clientSecret = "${from.of(ALNUM, 3)}${from.of(DIGITS, 1)}Q~${from.of(`${ALNUM}_~.-`, 33)}a"` }),
+  "azure-key": (from) => ({
+    line: `clientSecret = "${from.of(ALNUM, 3)}${from.of(DIGITS, 1)}Q~${from.of(`${ALNUM}_~.-`, 33)}a"`,
+  }),
   "google-key": (from) => ({
-    line: from.pick([`key=AIza${from.of(B64URL, 34)}x`, `secret: GOCSPX-${from.of(B64URL, 28)}`, `access ya29.${from.of(B64URL, 120)}`]),
+    line: from.pick([
+      `key=AIza${from.of(B64URL, 34)}x`,
+      `secret: GOCSPX-${from.of(B64URL, 28)}`,
+      `access ya29.${from.of(B64URL, 120)}`,
+    ]),
   }),
   "github-token": (from) => ({
     line: from.pick([
@@ -79,7 +93,9 @@ export const MAKERS: Readonly<Record<string, (from: Source) => Sample>> = {
       `https://ghp_${from.of(ALNUM, 36)}@github.com/o/r.git`,
     ]),
   }),
-  "gitlab-token": (from) => ({ line: `GITLAB=${from.pick(["glpat", "gldt", "glrt", "glptt", "glcbt"])}-${from.of(B64URL, 20)}` }),
+  "gitlab-token": (from) => ({
+    line: `GITLAB=${from.pick(["glpat", "gldt", "glrt", "glptt", "glcbt"])}-${from.of(B64URL, 20)}`,
+  }),
   "slack-token": (from) => ({
     line: from.pick([
       `slack("xoxb-${from.of(DIGITS, 12)}-${from.of(DIGITS, 13)}-${from.of(ALNUM, 24)}")`,
@@ -88,13 +104,26 @@ export const MAKERS: Readonly<Record<string, (from: Source) => Sample>> = {
     ]),
   }),
   "npm-token": (from) => ({
-    line: from.pick([`NPM=npm_${from.of(ALNUM, 36)}`, `//npm.example.com/:_authToken=${from.of(HEX, 8)}-${from.of(HEX, 4)}-${from.of(HEX, 4)}-${from.of(HEX, 4)}-${from.of(HEX, 12)}`]),
+    line: from.pick([
+      `NPM=npm_${from.of(ALNUM, 36)}`,
+      `//npm.example.com/:_authToken=${from.of(HEX, 8)}-${from.of(HEX, 4)}-${from.of(HEX, 4)}-${from.of(HEX, 4)}-${from.of(HEX, 12)}`,
+    ]),
   }),
   "pypi-token": (from) => ({ line: `password = pypi-AgEIcHlwaS5vcmc${from.of(B64URL, 120)}` }),
-  "stripe-key": (from) => ({ line: from.pick([`stripe("${from.pick(["sk", "rk"])}_live_${from.of(ALNUM, 24)}")`, `sk_test_${from.of(ALNUM, 99)}`, `whsec_${from.of(ALNUM, 32)}`]) }),
+  "stripe-key": (from) => ({
+    line: from.pick([
+      `stripe("${from.pick(["sk", "rk"])}_live_${from.of(ALNUM, 24)}")`,
+      `sk_test_${from.of(ALNUM, 99)}`,
+      `whsec_${from.of(ALNUM, 32)}`,
+    ]),
+  }),
   "anthropic-key": (from) => ({ line: `ANTHROPIC=sk-ant-api03-${from.of(B64URL, 93)}AA` }),
   "openai-key": (from) => ({
-    line: from.pick([`openai: sk-${from.of(ALNUM, 20)}T3BlbkFJ${from.of(ALNUM, 20)}`, `"sk-proj-${from.of(B64URL, 155)}A"`, `sk-${from.of(ALNUM, 48)}`]),
+    line: from.pick([
+      `openai: sk-${from.of(ALNUM, 20)}T3BlbkFJ${from.of(ALNUM, 20)}`,
+      `"sk-proj-${from.of(B64URL, 155)}A"`,
+      `sk-${from.of(ALNUM, 48)}`,
+    ]),
   }),
   jwt: (from) => ({ line: `cookie = eyJ${from.of(B64URL, 33)}.eyJ${from.of(B64URL, 90)}.${from.of(B64URL, 43)}` }),
   "sendgrid-key": (from) => ({ line: `SG.${from.of(B64URL, 22)}.${from.of(B64URL, 43)}` }),
@@ -107,7 +136,12 @@ export const MAKERS: Readonly<Record<string, (from: Source) => Sample>> = {
   "atlassian-token": (from) => ({ line: `jira ATATT3${from.of(`${B64URL}`, 185)}` }),
   "vault-token": (from) => ({ line: `VAULT=hvs.${from.of(B64URL, 95)}` }),
   "telegram-token": (from) => ({ line: `bot ${1 + from.below(9)}${from.of(DIGITS, 9)}:AA${from.of(B64URL, 33)}` }),
-  "bearer-token": (from) => ({ line: from.pick([`curl -H "Authorization: Bearer ${from.of(ALNUM, 40)}"`, `authorization: Basic ${from.of(B64, 30)}1=`]) }),
+  "bearer-token": (from) => ({
+    line: from.pick([
+      `curl -H "Authorization: Bearer ${from.of(ALNUM, 40)}"`,
+      `authorization: Basic ${from.of(B64, 30)}1=`,
+    ]),
+  }),
   "connection-string": (from) => ({
     line: from.pick([
       `postgres://app:${from.of(ALNUM, 11)}7@db.internal:5432/prod`,

@@ -7,9 +7,35 @@ import { dotbot, type Options, type Outcome } from "./binary.ts";
 
 /** Every call that changes a file or a folder, or makes such a change durable. */
 const WRITES = [
-  "write", "pwrite64", "writev", "pwritev", "pwritev2", "rename", "renameat", "renameat2", "link", "linkat", "unlink", "unlinkat",
-  "symlink", "symlinkat", "mkdir", "mkdirat", "rmdir", "fsync", "fdatasync", "sync_file_range", "ftruncate", "truncate",
-  "fallocate", "utimensat", "chmod", "fchmod", "fchmodat", "copy_file_range", "sendfile",
+  "write",
+  "pwrite64",
+  "writev",
+  "pwritev",
+  "pwritev2",
+  "rename",
+  "renameat",
+  "renameat2",
+  "link",
+  "linkat",
+  "unlink",
+  "unlinkat",
+  "symlink",
+  "symlinkat",
+  "mkdir",
+  "mkdirat",
+  "rmdir",
+  "fsync",
+  "fdatasync",
+  "sync_file_range",
+  "ftruncate",
+  "truncate",
+  "fallocate",
+  "utimensat",
+  "chmod",
+  "fchmod",
+  "fchmodat",
+  "copy_file_range",
+  "sendfile",
 ];
 const TRACE = `trace=${WRITES.map((name) => `?${name}`).join(",")}`;
 
@@ -20,11 +46,17 @@ export interface WriteCall {
 }
 
 /** The calls by which the program's main thread writes, in their order. */
-export async function writeCalls(args: readonly string[], options: Options): Promise<{ calls: WriteCall[]; result: Outcome }> {
+export async function writeCalls(
+  args: readonly string[],
+  options: Options,
+): Promise<{ calls: WriteCall[]; result: Outcome }> {
   const folder = mkdtempSync(join(tmpdir(), "dotbot-strace-"));
   const log = join(folder, "log");
   try {
-    const result = await dotbot(args, { ...options, under: ["strace", "-f", "-qq", "-o", log, "-e", TRACE, "-e", "signal=none"] });
+    const result = await dotbot(args, {
+      ...options,
+      under: ["strace", "-f", "-qq", "-o", log, "-e", TRACE, "-e", "signal=none"],
+    });
     const lines = readFileSync(log, "utf8").split("\n");
     const main = mainThread(lines);
     const counts = new Map<string, number>();

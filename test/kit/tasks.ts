@@ -3,7 +3,17 @@ import { mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSy
 import { dirname, join } from "node:path";
 
 export const STATUS_FOLDERS = [
-  "todo", "analysing", "analysed", "in-progress", "needs-input", "needs-review", "done", "failed", "skipped", "split", "cancelled",
+  "todo",
+  "analysing",
+  "analysed",
+  "in-progress",
+  "needs-input",
+  "needs-review",
+  "done",
+  "failed",
+  "skipped",
+  "split",
+  "cancelled",
 ] as const;
 export type StatusFolder = (typeof STATUS_FOLDERS)[number];
 
@@ -30,7 +40,10 @@ export function taskFileName(n: number): string {
 }
 
 /** The nth task's document. Odd fields and number spellings are there to be kept. */
-export function taskDocument(n: number, { name = `Task ${n}`, status = "todo", fields = {} }: Seed = {}): Record<string, unknown> {
+export function taskDocument(
+  n: number,
+  { name = `Task ${n}`, status = "todo", fields = {} }: Seed = {},
+): Record<string, unknown> {
   return {
     id: taskId(n),
     name,
@@ -88,7 +101,10 @@ export function fileTree(root: string): Map<string, string> {
 }
 
 /** Where the view shows a task, as `status`, and its document; throws unless it is shown exactly once. */
-export function shownTask(stateRoot: string, n: number): { status: string; path: string; doc: Record<string, unknown> } {
+export function shownTask(
+  stateRoot: string,
+  n: number,
+): { status: string; path: string; doc: Record<string, unknown> } {
   const found = [...fileTree(tasksFolder(stateRoot))].filter(([path]) => path.endsWith(`-${taskId8(n)}.json`));
   const [only] = found;
   if (only === undefined || found.length !== 1) {

@@ -9,7 +9,19 @@ import { mkdtempSync, rmdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-export const TOOLS = ["strace", "zsh", "fish", "expect", "bash-completion", "chromium", "unshare", "setpriv", "tmpfs", "root", "pwsh"] as const;
+export const TOOLS = [
+  "strace",
+  "zsh",
+  "fish",
+  "expect",
+  "bash-completion",
+  "chromium",
+  "unshare",
+  "setpriv",
+  "tmpfs",
+  "root",
+  "pwsh",
+] as const;
 export type Tool = (typeof TOOLS)[number];
 
 /** Nobody's CI has to have these: their absence is always a skip. */
@@ -42,7 +54,9 @@ function whyMissing(tool: Tool): string | null {
     case "strace":
       return whyNoStrace();
     case "bash-completion":
-      return succeeds(["bash", "-c", "test -r /usr/share/bash-completion/bash_completion"]) ? null : "bash-completion isn't installed";
+      return succeeds(["bash", "-c", "test -r /usr/share/bash-completion/bash_completion"])
+        ? null
+        : "bash-completion isn't installed";
     case "chromium":
     case "expect":
     case "fish":

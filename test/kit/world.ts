@@ -84,14 +84,17 @@ export async function makeWorld({ seeds = [], tracked = false, files = {}, at }:
     dotbot: call,
     ok: async (args, options) => {
       const result = await call([...args, "--json"], options);
-      if (result.status !== 0) throw new Error(`dotbot ${args.join(" ")}: status ${result.status}\n${result.stdout}${result.stderr}`);
+      if (result.status !== 0)
+        throw new Error(`dotbot ${args.join(" ")}: status ${result.status}\n${result.stdout}${result.stderr}`);
       return JSON.parse(result.stdout) as Answer;
     },
     refused: async (code, args, options) => {
       const result = await call([...args, "--json"], options);
       const answer = JSON.parse(result.stdout === "" ? "{}" : result.stdout) as { error?: Refusal };
       if (answer.error?.code !== code) {
-        throw new Error(`dotbot ${args.join(" ")}: expected ${code}, got status ${result.status}\n${result.stdout}${result.stderr}`);
+        throw new Error(
+          `dotbot ${args.join(" ")}: expected ${code}, got status ${result.status}\n${result.stdout}${result.stderr}`,
+        );
       }
       return answer.error;
     },
@@ -111,7 +114,11 @@ export function at(value: unknown, ...path: readonly (string | number)[]): unkno
 }
 
 /** Writes files into a checkout and commits them there. */
-export async function commitFiles(checkout: string, files: Readonly<Record<string, string>>, message: string): Promise<void> {
+export async function commitFiles(
+  checkout: string,
+  files: Readonly<Record<string, string>>,
+  message: string,
+): Promise<void> {
   write(checkout, files);
   await run(checkout, "add", "--", ...Object.keys(files));
   await run(checkout, "commit", "-q", "-m", message);

@@ -7,7 +7,7 @@ import { mkdirSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
 import { makeRepo, run, tempDir, write, type TempDir } from "../kit/git.ts";
-import { plainSeeds, seedTasks } from "../kit/tasks.ts";
+import { seedTasks } from "../kit/tasks.ts";
 import { IGNORE_QUEUE } from "../kit/world.ts";
 import { openSession, textOf, type Message, type Start } from "./kit.ts";
 
@@ -141,7 +141,7 @@ describe("signals", () => {
     ["a hint, another repository", (at) => ({ cwd: at.single, env: hint("acme/other") }), none, MISSING_DIR],
     ["a hint, the same repository", (at) => ({ cwd: at.single, env: hint("acme/single") }), none, "single"],
     ["a hint, the same umbrella: confirms it", (at) => ({ cwd: at.umbrella, env: hint("acme/umbrella") }), none, "umbrella"],
-    ["a malformed hint", (at) => ({ cwd: at.single, env: hint("single") }), none, { code: "REFUSED", missing: [], mismatched: ["DOTBOT_CALLER_REPO"] }],
+    ["a malformed hint", (at) => ({ cwd: at.single, env: hint("single") }), none, MISSING_DIR],
     ["the hint matches and the root doesn't: a mismatch wins", (at) => ({ cwd: at.single, env: hint("acme/single") }), (at) => [at.other], MISSING_DIR],
     ["the root matches and the hint doesn't: a mismatch wins", (at) => ({ cwd: at.single, env: hint("acme/other") }), (at) => [at.single], MISSING_DIR],
   ];
@@ -150,6 +150,11 @@ describe("signals", () => {
     const client = roots(at);
     const result = await ask({ start: start(at), ...(client === undefined ? {} : { roots: client }) });
     expect(reached(result)).toEqual(expected);
+  });
+
+  test("a malformed hint is refused with the form that it should have", async () => {
+    await using at = await places();
+    expect(textOf(await ask({ start: { cwd: at.single, env: hint("single") } }))).toContain("isn't of the form owner/repo");
   });
 
   test("dir overrides them all", async () => {
@@ -184,7 +189,7 @@ describe("several checkouts", () => {
     ["guard_pull", {}],
     ["guard_push", {}],
     ["guard_branch_create", { name: "x" }],
-    ["guard_checkout", { branch: "feat" }],
+    ["guard_checkout", { ref: "feat" }],
     ["guard_finish", {}],
   ];
   test.each(calls)("%s needs dir, and the refusal's example is the call that works", async (tool, args) => {
@@ -211,10 +216,10 @@ describe("several checkouts", () => {
     await run(at.tree, "commit", "-q", "-m", "nine");
     const start = { cwd: at.double, args: ["--toolsets", "all"] };
     const before = await run(at.double, "rev-parse", "HEAD");
-    const refused = await ask({ start, tool: "guard_checkout", args: { branch: "main" } });
+    const refused = await ask({ start, tool: "guard_checkout", args: { ref: "main" } });
     expect(textOf(refused)).toContain(at.double);
     const sha = await run(at.tree, "rev-parse", "HEAD");
-    const done = await ask({ start, tool: "guard_checkout", args: { sha, dir: at.tree, expect_sha: sha } });
+    const done = await ask({ start, tool: "guard_checkout", args: { ref: sha, dir: at.tree, expect_sha: sha } });
     expect(done).toMatchObject({ structuredContent: { repoPath: at.tree, headSha: sha } });
     expect(await run(at.double, "rev-parse", "HEAD")).toBe(before);
   });

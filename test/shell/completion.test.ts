@@ -74,6 +74,14 @@ const ROWS: readonly (readonly [what: string, keys: string, words: readonly stri
     "dotbot task analysed x --analysis ana\t",
     ["task", "analysed", "x", "--analysis", "analysis file.json"],
   ],
+  ["a verb of two words", "dotbot guard branch cr\t", ["guard", "branch", "create"]],
+  ["a branch", "dotbot guard checkout feat\t", ["guard", "checkout", "feature/größe"]],
+  ["a branch, as a flag's value", "dotbot wt create --base feat\t", ["wt", "create", "--base", "feature/größe"]],
+  ["a remote", "dotbot guard push --remote up\t", ["guard", "push", "--remote", "upstream"]],
+  ["a category", "dotbot task list --category bug\t", ["task", "list", "--category", "bugfix"]],
+  ["a second item of a list", "dotbot task list --status todo,fai\t", ["task", "list", "--status", "todo,failed"]],
+  ["the only task with a worktree", "dotbot wt path \t", ["wt", "path", working ?? ""]],
+  ["a file", "dotbot guard add src/co\t", ["guard", "add", "src/code.txt"]],
   ["help's nouns", "dotbot help gua\t", ["help", "guard"]],
   ["a surface's word", "dotbot mcp --rea\t", ["mcp", "--read-only"]],
 ];
@@ -91,7 +99,9 @@ describe.each(SETUPS)("%s", (name, shellName, setup) => {
     other = await makeWorld({ seeds: [{}], at: world.path("other") });
     mkdirSync(`${world.main}/subfolder`);
     writeFileSync(`${world.main}/analysis file.json`, "{}\n");
-    await world.ok(["task", "next"]);
+    await world.git("branch", "feature/größe");
+    await world.git("remote", "add", "upstream", "../upstream.git");
+    await world.ok(["wt", "create", working ?? ""]);
     shell = await openShell(shellName, { cwd: world.main, setup });
   });
   afterAll(async () => {

@@ -1,9 +1,13 @@
 /** `guard checkout`: puts a branch, a commit or a pull request into the tree that is named, and proves that it is there. */
+import { join } from "node:path";
+
 import * as v from "valibot";
 
 import { DotbotError } from "../../error.ts";
+import { lstatOrNull, removeFile } from "../../files.ts";
 import { retryLocked } from "../../git/commit.ts";
 import type { Echo } from "../../git/echo.ts";
+import { changesBetween } from "../../git/merge.ts";
 import { branchRef, checkBranchName, commitOf } from "../../git/refs.ts";
 import { readHead, type Head } from "../../git/repo.ts";
 import { git, gitFailure, refuseOption } from "../../git/run.ts";
@@ -154,6 +158,7 @@ async function go(call: Call, tree: Tree, wanted: Wanted, before: Head): Promise
       : wanted.what === "new-branch"
         ? ["--no-track", "-c", wanted.branch, wanted.sha]
         : ["--end-of-options", wanted.branch];
+  const absent = await comingIn(call, tree, wanted.sha, before);
   const result = await retryLocked(call, async () => await git(call, [...SWITCH, ...how], { cwd: tree.workRoot }));
   if (result.status === 0) return;
   const elsewhere = /is already (?:checked out|used by worktree) at '(.+)'/.exec(result.stderr)?.[1];
@@ -165,9 +170,18 @@ async function go(call: Call, tree: Tree, wanted: Wanted, before: Head): Promise
   }
   const blocked = inTheWay(result, "checkout");
   if (blocked !== null) throw blocked;
-  // A filter or the disk failed on the way: the tree was clean, so what it held is HEAD's, and goes back to that.
+  // A filter or the disk failed on the way: the tree was clean, so what it held is HEAD's, and goes back to that. What came
+  // in goes first: attributes among it would have their say about the rest.
+  for (const path of absent) removeFile(join(tree.workRoot, path));
   await restore(call, tree, before);
   throw gitFailure(["switch"], result);
+}
+
+/** Paths that the checkout brings in and at which there is nothing now. */
+async function comingIn(call: Call, tree: Tree, sha: string, before: Head): Promise<string[]> {
+  if (before.sha === null) return [];
+  const changes = await changesBetween(call, tree.workRoot, before.sha, sha);
+  return changes.filter(({ path, old }) => old === null && lstatOrNull(join(tree.workRoot, path)) === null).map(({ path }) => path);
 }
 
 /** Compares what is there now with what was meant; takes the tree back where it was when they differ. */

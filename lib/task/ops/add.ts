@@ -150,11 +150,11 @@ export const addBulk = operation({
     "Each item has the fields of task_create. An item may depend on an earlier one by its name, its slug, or its place: #1 is the first. Nothing is added when one item is wrong, unless partial. With a key a retry after a lost answer adds nothing twice.",
   examples: [
     {
-      run: `task add-bulk '[{"name":"Plan"},{"name":"Do it","dependencies":["Plan"]}]'`,
+      run: `task add-bulk '[{"name":"Plan"},{"name":"Do","dependencies":["#1"]}]'`,
       does: "two, one after the other",
     },
     {
-      run: `task add-bulk '[{"name":"Plan"},{"name":"Do it","dependencies":["#1"]}]' --key plan-7`,
+      run: `task add-bulk '[{"name":"Plan"},{"name":"Do","dependencies":["#1"]}]' --key p7`,
       does: "the same, safe to repeat",
     },
   ],

@@ -97,7 +97,7 @@ export const nextOutput = v.object({
 });
 export type Next = v.InferOutput<typeof nextOutput>;
 
-function nextOf(call: Call, queue: Queue, picked: Picked, claim: Claim | null): Next {
+function nextOf(call: Call, queue: Queue, picked: Omit<Picked, "passed">, claim: Claim | null): Next {
   const row = picked.row === null ? null : (queue.ledger.task(picked.row.id) ?? picked.row);
   return {
     task: row === null ? null : queue.document(row),

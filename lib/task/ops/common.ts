@@ -8,7 +8,7 @@ import type { Call } from "../../op.ts";
 import { markOf } from "../../process.ts";
 import { loadSettings, type Settings } from "../../settings.ts";
 import { targetFields } from "../../target-fields.ts";
-import { paint, type Style } from "../../text.ts";
+import { paint, shellWord, type Style } from "../../text.ts";
 import { type Claim, DEFAULT_TTL_MS, type Holder, holderName, holds } from "../claim.ts";
 import type { TaskRow } from "../ledger.ts";
 import { appended, type Status } from "../model.ts";
@@ -137,9 +137,20 @@ export async function withQueue<T>(call: Call, work: (desk: Desk) => Promise<T>)
 
 /** The task that a call names, or, inside a task's worktree, that worktree's. Its file has been compared with the ledger. */
 export async function namedTask(call: Call, queue: Queue, name: string | undefined, verb: string): Promise<TaskRow> {
-  const row = namedRow(call, queue, name, verb);
+  const row = await foundRow(call, queue, name, verb);
   const [current] = await queue.current([row]);
   return current ?? row;
+}
+
+async function foundRow(call: Call, queue: Queue, name: string | undefined, verb: string): Promise<TaskRow> {
+  try {
+    return namedRow(call, queue, name, verb);
+  } catch (error) {
+    if (!(error instanceof DotbotError) || error.code !== "TASK_NOT_FOUND") throw error;
+    // An editor that writes files in place leaves their folder's time alone: the name may stand in a file since.
+    await queue.checkAll();
+    return namedRow(call, queue, name, verb);
+  }
 }
 
 function namedRow(call: Call, queue: Queue, name: string | undefined, verb: string): TaskRow {
@@ -157,7 +168,12 @@ function namedRow(call: Call, queue: Queue, name: string | undefined, verb: stri
 
 /** A corrected call, in the words of the surface that the caller is on. */
 export function exampleFor(call: Pick<Call, "surface">, verb: string, task: string, rest = ""): string {
-  return call.surface === "cli" ? `dotbot task ${verb} ${task}${rest}` : JSON.stringify({ task_id: task });
+  return call.surface === "cli" ? `dotbot task ${verb} ${taskWord(task)}${rest}` : JSON.stringify({ task_id: task });
+}
+
+/** As a shell takes it; `<task>` stays the gap that it is. */
+function taskWord(task: string): string {
+  return task.startsWith("<") ? task : shellWord(task);
 }
 
 // ── claims ───────────────────────────────────────────────────────────────────────────────────────────────────────────

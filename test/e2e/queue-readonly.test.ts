@@ -1,0 +1,70 @@
+/** An agent's sandbox that opens neither the ledger nor the task files: reads answer, and writes say what to open. */
+import { describe, expect, test } from "bun:test";
+import { chmodSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { at, makeWorld, type World } from "../kit/world.ts";
+
+/** Root passes by permissions, unless it gives up just that. */
+const under =
+  process.getuid?.() === 0
+    ? ["setpriv", "--inh-caps=-dac_override,-dac_read_search", "--bounding-set=-dac_override,-dac_read_search"]
+    : [];
+
+/** One task, "One", in a repository of which nothing that belongs to the queue can be written. */
+async function sealed(change: (file: string, ledger: string) => void = () => {}): Promise<World> {
+  const world = await makeWorld();
+  await world.ok(["task", "add", "One"]);
+  const todo = join(world.tasks, "todo");
+  const ledger = join(world.main, ".git", "dotbot");
+  change(join(todo, readdirSync(todo)[0] ?? ""), ledger);
+  for (const folder of [ledger, todo]) {
+    try {
+      for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o444);
+      chmodSync(folder, 0o555);
+    } catch {
+      // Taken away by the test.
+    }
+  }
+  chmodSync(join(world.main, ".git"), 0o555);
+  const open = (): void => {
+    for (const folder of [join(world.main, ".git"), ledger, todo]) {
+      try {
+        chmodSync(folder, 0o755);
+      } catch {
+        // The same.
+      }
+    }
+  };
+  return { ...world, [Symbol.asyncDispose]: async () => (open(), await world[Symbol.asyncDispose]()) };
+}
+
+const rename = (file: string): void => writeFileSync(file, readFileSync(file, "utf8").replace('"One"', '"Uno"'));
+
+describe.skipIf(process.platform !== "linux")("reads", () => {
+  const states: readonly [what: string, change: (file: string, ledger: string) => void, name: string][] = [
+    ["as it was left", () => {}, "One"],
+    ["with an edit that the ledger hasn't seen", rename, "Uno"],
+    ["with files whose times say nothing", (file) => utimesSync(file, 1_700_000_000, 1_700_000_000), "One"],
+    ["with no ledger at all", (_, ledger) => rmSync(ledger, { recursive: true }), "One"],
+  ];
+  test.each(states)("%s", async (_, change, name) => {
+    await using world = await sealed(change);
+    const list = await world.ok(["task", "list"], { under });
+    expect(at(list, "tasks", 0, "name")).toBe(name);
+    expect(at(await world.ok(["task", "show", name], { under }), "task", "name")).toBe(name);
+    expect(at(await world.ok(["task", "next"], { under }), "task", "name")).toBe(name);
+  });
+});
+
+describe.skipIf(process.platform !== "linux")("writes", () => {
+  test.each([
+    ["on the queue as it was left", () => {}, "One"],
+    ["on a task with an edit that the ledger hasn't seen", rename, "Uno"],
+  ] as const)("%s: refused, naming the ledger", async (_, change, name) => {
+    await using world = await sealed(change);
+    const { message, hint } = await world.refused("READ_ONLY", ["task", "start", name], { under });
+    expect(message).toContain(join(world.main, ".git", "dotbot"));
+    expect(hint).toContain("writable");
+  });
+});
