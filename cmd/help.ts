@@ -28,7 +28,7 @@ export function helpText(page: Page, commands: Commands, rows: number | null): s
       const { surface } = page;
       return render([
         { title: "Examples:", lines: exampleLines(surface.examples) },
-        { lines: [`Usage: dotbot ${surface.usage}`] },
+        { lines: wrap(`Usage: dotbot ${surface.usage}`, COLUMNS, 7) },
         { lines: wrap(`${surface.summary}. ${surface.details}`.trim(), COLUMNS) },
       ]);
     }

@@ -159,6 +159,12 @@ export function makeDirectory(path: string): void {
   try {
     fs.mkdirSync(path, { recursive: true });
   } catch (error) {
+    if (errno(error) === "EEXIST" || errno(error) === "ENOTDIR") {
+      throw new DotbotError("REFUSED", `no folder can be made at ${quote(path, 300)}: a file is in the way`, {
+        hint: "move that file away; nothing was changed",
+        details: { path },
+      });
+    }
     writeFailure(error, path);
   }
 }
@@ -330,7 +336,13 @@ export function moveAside(from: string, to: string): boolean {
 /** Copies a file or a whole folder, modes and links as they are; what is there already stays. */
 export function copyTree(from: string, to: string): void {
   try {
-    fs.cpSync(from, to, { recursive: true, force: false, errorOnExist: false, verbatimSymlinks: true, preserveTimestamps: true });
+    fs.cpSync(from, to, {
+      recursive: true,
+      force: false,
+      errorOnExist: false,
+      verbatimSymlinks: true,
+      preserveTimestamps: true,
+    });
   } catch (error) {
     writeFailure(error, to);
   }

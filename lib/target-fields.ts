@@ -5,15 +5,23 @@ import * as v from "valibot";
 export function targetFields(dir: string) {
   return {
     dir: v.optional(v.pipe(v.string(), v.description(dir))),
-    owner_repo: v.optional(v.pipe(v.string(), v.description("The owner/repo expected there; anything else is refused."))),
+    owner_repo: v.optional(
+      v.pipe(v.string(), v.description("The owner/repo expected there; anything else is refused.")),
+    ),
   };
 }
 
 /** For operations of guard, to which the intent contract applies. */
 export const guardFields = {
-  ...targetFields("The checkout that is meant, absolute; a subfolder of it will do, and then files are relative to that."),
-  expect_sha: v.optional(v.pipe(v.string(), v.description("The commit that HEAD is expected to be there; anything else is refused."))),
-  task_id: v.optional(v.pipe(v.string(), v.description("A task that has a worktree: names that worktree, in place of dir."))),
+  ...targetFields(
+    "The checkout that is meant, absolute; a subfolder of it will do, and then files are relative to that.",
+  ),
+  expect_sha: v.optional(
+    v.pipe(v.string(), v.description("The commit that HEAD is expected to be there; anything else is refused.")),
+  ),
+  task_id: v.optional(
+    v.pipe(v.string(), v.description("A task that has a worktree: names that worktree, in place of dir.")),
+  ),
 };
 
 export const guardFlags = {

@@ -34,7 +34,11 @@ export function isForeign({ kind }: Pick<Target, "kind">): boolean {
  * The target of a call; `input` has been validated. Throws REFUSED or DIRTY with the refusal in `details` (`missing`,
  * `mismatched`, `target`, `candidates`, `why`, `example`), and what `resolveRepo` throws for a place that is no repository.
  */
-export async function resolveTarget(ctx: Ctx, op: AnyOperation, input: Readonly<Record<string, unknown>>): Promise<Target> {
+export async function resolveTarget(
+  ctx: Ctx,
+  op: AnyOperation,
+  input: Readonly<Record<string, unknown>>,
+): Promise<Target> {
   const { rule } = op.target;
   if (rule === "none") return noTarget(op);
   if (rule === "guard" || !isPlain(ctx, input)) {
@@ -52,7 +56,12 @@ function isPlain(ctx: Ctx, input: Readonly<Record<string, unknown>>): boolean {
     const value = input[key];
     return typeof value === "string" && value.trim() !== "";
   };
-  return ctx.caller.kind === "cli" && !given("dir") && !given("owner_repo") && (ctx.env["DOTBOT_CALLER_REPO"] ?? "").trim() === "";
+  return (
+    ctx.caller.kind === "cli" &&
+    !given("dir") &&
+    !given("owner_repo") &&
+    (ctx.env["DOTBOT_CALLER_REPO"] ?? "").trim() === ""
+  );
 }
 
 function noTarget(op: AnyOperation): Target {

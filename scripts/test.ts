@@ -10,7 +10,7 @@
  * `N passed, N failed`, where only tests count as passed; a check that fails counts as failed. Status 1 when anything failed.
  */
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 
@@ -185,6 +185,8 @@ if (built.failed === 0) {
   const times = await lastTimes();
   const alone = (file: string): boolean => file.endsWith(".alone.test.ts");
   const scratch = await mkdtemp(join(tmpdir(), "dotbot-tests-"));
+  // Some tests run the program as another user, who has to get there.
+  await chmod(scratch, 0o755);
   try {
     results.push(...(await runSuites(order(chosen.filter((file) => !alone(file)), times), AT_ONCE, scratch)));
     results.push(...(await runSuites(order(chosen.filter(alone), times), 1, scratch)));

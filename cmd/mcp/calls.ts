@@ -16,7 +16,8 @@ import { bounded } from "./bound.ts";
 import { Lanes, Slots, type Release } from "./lanes.ts";
 import type { ServerOptions } from "./options.ts";
 import { stand, type Standing } from "./root.ts";
-import { catalogue, definitions, isOffered, type Definition, type Offer, type Tool } from "./tools.ts";
+import { isOffered, type Offer } from "./offer.ts";
+import { catalogue, definitions, type Definition, type Tool } from "./tools.ts";
 import { failureText } from "./wording.ts";
 
 /** Calls that run at once, writes that wait for another write not counted. */

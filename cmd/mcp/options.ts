@@ -4,7 +4,7 @@ import { DotbotError } from "../../lib/error.ts";
 import { nearest, quote } from "../../lib/text.ts";
 import { shield, withValue, type FlagSyntax, type Value } from "../argv.ts";
 import { DEFAULT_LOCK_WAIT_MS } from "../host.ts";
-import { TOOLSETS, type Toolset } from "./tools.ts";
+import { TOOLSETS, type Toolset } from "./offer.ts";
 
 export interface ServerOptions {
   /** As given; null: not given. */

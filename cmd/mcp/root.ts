@@ -8,7 +8,6 @@ import { fileURLToPath } from "node:url";
 import type { Caller, Ctx } from "../../lib/ctx.ts";
 import { DotbotError } from "../../lib/error.ts";
 import { resolveRepo, type Repo } from "../../lib/git/repo.ts";
-import { quote } from "../../lib/text.ts";
 
 export interface Standing {
   readonly caller: Caller & { readonly kind: "mcp" };
@@ -42,7 +41,7 @@ export async function stand(ctx: Pick<Ctx, "env" | "signal">, { root, cwd, roots
       return { caller: { kind: "mcp", root: place.path, rootFrom: place.from, tried, roots: paths }, repo };
     } catch (error) {
       if (!(error instanceof DotbotError)) throw error;
-      tried.push(`${place.name} ${quote(place.path, 200)}: ${REASONS[error.code] ?? error.message}`);
+      tried.push(`${place.name} ${place.path}: ${REASONS[error.code] ?? error.message}`);
       if (place.chosen) break;
     }
   }
@@ -67,7 +66,7 @@ function* placesOf(
     tried.push(`${name}: not set`);
     return [];
   };
-  yield* given("flag", "--root", root, true);
+  yield* given("flag", "the server's root flag", root, true);
   yield* given("DOTBOT_ROOT", "DOTBOT_ROOT", env["DOTBOT_ROOT"], true);
   yield* given("CLAUDE_PROJECT_DIR", "CLAUDE_PROJECT_DIR", env["CLAUDE_PROJECT_DIR"], false);
   yield* given("cwd", "the server's working directory", cwd, false);

@@ -8,19 +8,10 @@
 import * as v from "valibot";
 
 import { jsonSchema, type JsonSchema } from "../../lib/jsonschema.ts";
-import { onSurface, toolName, type AnyOperation, type InputSchema } from "../../lib/op.ts";
+import { toolName, type AnyOperation, type InputSchema } from "../../lib/op.ts";
+import { isTool } from "./offer.ts";
 import { leanDescription, leanInput, leanOutput, Listing } from "./schema.ts";
 import { inToolWords } from "./wording.ts";
-
-export const TOOLSETS = ["task", "wt", "guard", "doctor", "all"] as const;
-export type Toolset = (typeof TOOLSETS)[number];
-
-/** What flags and settings say about the tools. */
-export interface Offer {
-  readonly toolsets: readonly Toolset[];
-  readonly readOnly: boolean;
-  readonly requireSession: boolean;
-}
 
 export interface Tool {
   readonly op: AnyOperation;
@@ -42,57 +33,9 @@ export type Definition = {
   };
 };
 
-/** Operations that have a tool at all, in registry order. */
-export function toolOperations(operations: readonly AnyOperation[]): readonly AnyOperation[] {
-  return operations.filter((op) => onSurface(op, "mcp") && TOOLSETS.some((set) => set === nounOf(op)));
-}
-
-/**
- * What people use more than agents do, who pay for each tool in every conversation. Offered with the toolset `all`, like the
- * operations that are rare for everybody (`toolset`).
- */
-const RARE_FOR_AGENTS: ReadonlySet<string> = new Set([
-  "task add-bulk",
-  "task analysing",
-  "task analysed",
-  "task cancel",
-  "task edit",
-  "task heartbeat",
-  "task release",
-  "task remove",
-  "task review",
-  "task split",
-  "task stats",
-  "wt adopt",
-  "wt diff",
-  "wt list",
-  "wt log",
-  "wt path",
-  "wt prune",
-  "wt remove",
-  "wt repair",
-  "wt sync",
-  "wt undo",
-  "guard branch create",
-  "guard branch delete",
-  "guard check",
-  "guard finish",
-  "guard identity",
-  "guard pull",
-  "guard scan",
-  "doctor fix",
-]);
-
-export function isOffered(op: AnyOperation, { toolsets, readOnly }: Offer): boolean {
-  if (readOnly && op.effect !== "read") return false;
-  if (toolsets.includes("all")) return true;
-  const rare = op.toolset === "all" || RARE_FOR_AGENTS.has(op.name);
-  return !rare && toolsets.some((set) => set === nounOf(op));
-}
-
 /** Every tool by its name, offered or not. */
 export function catalogue(operations: readonly AnyOperation[], requireSession: boolean): ReadonlyMap<string, Tool> {
-  return new Map(toolOperations(operations).map((op) => [toolName(op), { op, input: inputOf(op, requireSession) }]));
+  return new Map(operations.filter(isTool).map((op) => [toolName(op), { op, input: inputOf(op, requireSession) }]));
 }
 
 /** Tools as one list shows them. `operations`: all that there are, for texts that name another's command. */
@@ -101,23 +44,13 @@ export function definitions(tools: readonly Tool[], operations: readonly AnyOper
   return tools.map((tool) => definitionOf(tool, listing, (text) => inToolWords(text, { op: tool.op, operations })));
 }
 
-function nounOf(op: AnyOperation): string {
-  return op.name.split(" ")[0] ?? "";
-}
+/** Takes a session, for the claim that it may hold, but makes no task and moves none. */
+const SESSION_OPTIONAL: ReadonlySet<string> = new Set(["task claim", "task edit", "wt remove", "wt sync"]);
 
-/** Takes a session and would record it, but no move depends on one. */
-const SESSION_OPTIONAL = new Set(["task claim", "task edit"]);
-
-/** Whether the operation writes history, which has to say in whose session. */
+/** Whether the operation writes a task's history, which has to say in whose session. */
 function recordsSession(op: AnyOperation): boolean {
-  const fields = op.input.entries;
-  return (
-    op.effect !== "read" &&
-    "session_id" in fields &&
-    "branch" in fields &&
-    "commit" in fields &&
-    !SESSION_OPTIONAL.has(op.name)
-  );
+  const takes = ["session_id", "branch", "commit"].every((name) => name in op.input.entries);
+  return takes && op.effect !== "read" && !SESSION_OPTIONAL.has(op.name);
 }
 
 function inputOf(op: AnyOperation, requireSession: boolean): InputSchema {

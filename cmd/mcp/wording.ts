@@ -4,12 +4,13 @@
  * name with its arguments as JSON. What has no such form (a line for a shell) is left out: an agent would run it somewhere.
  */
 import type { ErrorFacts } from "../../lib/error.ts";
-import { onSurface, toolName, type AnyOperation } from "../../lib/op.ts";
+import { toolName, type AnyOperation } from "../../lib/op.ts";
 import { fieldsOf } from "../../lib/schema.ts";
 import { printable } from "../../lib/text.ts";
 import { leadingWords, matchName, shield } from "../argv.ts";
 import { flagsOf, GLOBAL_FLAGS } from "../flags.ts";
 import { scalar, valueOf, type Sources } from "../values.ts";
+import { isTool } from "./offer.ts";
 
 export interface Speaker {
   /** Every operation, whether its tool is offered or not. */
@@ -42,13 +43,13 @@ export function inToolWords(text: string, { operations, op }: Speaker): string {
         const said = quoted ?? bare;
         const words = said.split(/\s+/);
         const named = operationOf(words, operations);
-        if (named === undefined) return quoted === undefined ? whole : `the command ${words.slice(0, 2).join(" ")}`;
+        if (named === undefined || !isTool(named.op)) return quoted === undefined ? whole : `the command ${words.slice(0, 2).join(" ")}`;
         return [toolName(named.op), ...words.slice(named.used)].join(" ");
       },
     )
     .replaceAll(/(?<![\w-])--(no-)?([a-z][a-z-]*)/g, (whole, no: string | undefined, name: string) => {
       const own = flagsOf(op).find((flag) => flag.name === name && flag.field !== null);
-      if (own?.field) return own.inverted === (no === undefined) ? own.field.name : `${own.field.name}: false`;
+      if (own?.field) return own.inverted === (no !== undefined) ? own.field.name : `${own.field.name}: false`;
       const elsewhere = operations.flatMap(flagsOf).find((flag) => flag.name === name && flag.field !== null);
       return elsewhere?.field?.name ?? (GLOBAL_FLAGS.some((flag) => flag.name === name) ? name : whole);
     });
@@ -82,7 +83,7 @@ function mended(fields: unknown, { op, args }: Toolwords): string | null {
 
 async function fromCommand(words: readonly string[], operations: readonly AnyOperation[]): Promise<string | null> {
   const named = operationOf(words, operations);
-  if (named === undefined || !onSurface(named.op, "mcp")) return null;
+  if (named === undefined || !isTool(named.op)) return null;
   const taken = new Set(Array.from({ length: named.used }, (_, i) => i));
   const fields = await fieldsFrom(named.op, words, taken);
   return fields === null ? null : call(toolName(named.op), fields);

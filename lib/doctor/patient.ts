@@ -28,8 +28,8 @@ export interface Patient {
   /** Null where it can't be opened; then `queueFault` says why. */
   readonly queue: Queue | null;
   readonly queueFault: DotbotError | null;
-  /** Every task that isn't removed, in pick order. */
-  readonly tasks: readonly TaskRow[];
+  /** Tasks in pick order, by a condition of the ledger's; none where the queue can't be opened. */
+  readonly tasks: (where: string) => readonly TaskRow[];
   readonly worktrees: ReadonlyMap<string, TaskWorktree>;
   /** The main checkout and all registered worktrees, present or not. */
   readonly checkouts: readonly Checkout[];
@@ -57,7 +57,7 @@ export async function examine<T>(call: Call, look: (patient: Patient) => Promise
       loaded: tryLoadSettings(call, repo.stateRoot),
       queue,
       queueFault: fault,
-      tasks: queue?.ledger.tasks("place <> 'removed'") ?? [],
+      tasks: (where) => queue?.ledger.tasks(where) ?? [],
       worktrees: queue === null ? new Map() : worktrees(queue),
       checkouts: checkoutsOf(repo, isBare(repo)),
       config,

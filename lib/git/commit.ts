@@ -71,7 +71,12 @@ export async function commitPaths(ctx: CommitCtx, tree: Checkout, request: Commi
     throw made ? unverified(errorLines(result.stderr)) : commitFailure(result);
   } finally {
     // After an abort as well, so with a signal of its own.
-    if (!made && plan.fresh.length > 0) await unstage({ env: ctx.env, signal: new AbortController().signal, lockWaitMs: ctx.lockWaitMs, uuid: ctx.uuid }, tree, plan.fresh);
+    if (!made && plan.fresh.length > 0)
+      await unstage(
+        { env: ctx.env, signal: new AbortController().signal, lockWaitMs: ctx.lockWaitMs, uuid: ctx.uuid },
+        tree,
+        plan.fresh,
+      );
   }
 }
 
@@ -143,15 +148,21 @@ async function namedPlan(
   const [half] = halves;
   if (half !== undefined) {
     const { path, from } = half;
-    throw new DotbotError("REFUSED", `${quote(from, 200)} was renamed to ${quote(path, 200)}, and only one of the two is named`, {
-      hint: "name both: the commit would otherwise hold the file twice, or not at all",
-      details: { missing: halves.map((it) => (isDeclared(it.path, declared) ? it.from : it.path)) },
-    });
+    throw new DotbotError(
+      "REFUSED",
+      `${quote(from, 200)} was renamed to ${quote(path, 200)}, and only one of the two is named`,
+      {
+        hint: "name both: the commit would otherwise hold the file twice, or not at all",
+        details: { missing: halves.map((it) => (isDeclared(it.path, declared) ? it.from : it.path)) },
+      },
+    );
   }
   return {
     paths: found.flatMap(bothPaths),
     fresh: found.filter(({ kind }) => kind === "untracked").map(({ path }) => path),
-    whole: found.filter(({ kind, index, tree: work }) => kind !== "untracked" && index !== "." && work !== ".").map(({ path }) => path),
+    whole: found
+      .filter(({ kind, index, tree: work }) => kind !== "untracked" && index !== "." && work !== ".")
+      .map(({ path }) => path),
     named: true,
     concludes: () => false,
   };
@@ -168,19 +179,29 @@ async function changedIn(
   status: readonly StatusEntry[],
   declared: readonly string[],
 ): Promise<readonly StatusEntry[]> {
-  const found = status.filter((entry) => bothPaths(entry).some((path) => isDeclared(path.replace(/\/$/, ""), declared)));
+  const found = status.filter((entry) =>
+    bothPaths(entry).some((path) => isDeclared(path.replace(/\/$/, ""), declared)),
+  );
   for (const { path, kind } of found) {
     if (path.includes("\uFFFD")) {
-      throw new DotbotError("INVALID_INPUT", `the name of ${quote(path, 200)} isn't valid UTF-8`, { hint: "rename it" });
+      throw new DotbotError("INVALID_INPUT", `the name of ${quote(path, 200)} isn't valid UTF-8`, {
+        hint: "rename it",
+      });
     }
     // Git lists a repository inside the tree as a folder, and would record its commit without a way to fetch it.
     if (kind === "untracked" && path.endsWith("/")) {
-      throw new DotbotError("INVALID_INPUT", `${quote(path.slice(0, -1), 200)} is a repository of its own, and no submodule of this one`, {
-        hint: "name the files beside it",
-      });
+      throw new DotbotError(
+        "INVALID_INPUT",
+        `${quote(path.slice(0, -1), 200)} is a repository of its own, and no submodule of this one`,
+        {
+          hint: "name the files beside it",
+        },
+      );
     }
   }
-  const idle = declared.filter((path) => path !== "" && !found.some((entry) => bothPaths(entry).some((it) => isDeclared(it, [path]))));
+  const idle = declared.filter(
+    (path) => path !== "" && !found.some((entry) => bothPaths(entry).some((it) => isDeclared(it, [path]))),
+  );
   if (idle.length > 0) await explainIdle(ctx, tree, idle);
   return found;
 }
@@ -189,7 +210,10 @@ async function changedIn(
 async function explainIdle(ctx: CommitCtx, { workRoot }: Checkout, paths: readonly string[]): Promise<void> {
   const lost: string[] = [];
   for (const path of paths) {
-    const listed = await gitText(ctx, ["--literal-pathspecs", "ls-files", "-z", "--", path], { cwd: workRoot, probe: true });
+    const listed = await gitText(ctx, ["--literal-pathspecs", "ls-files", "-z", "--", path], {
+      cwd: workRoot,
+      probe: true,
+    });
     if (listed === "") lost.push(path);
   }
   for (const path of lost) {
@@ -205,28 +229,51 @@ async function explainIdle(ctx: CommitCtx, { workRoot }: Checkout, paths: readon
 }
 
 async function nothingThere(ctx: CommitCtx, workRoot: string, path: string): Promise<DotbotError> {
-  const tracked = parseNul(await gitText(ctx, ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { cwd: workRoot, probe: true }));
+  const tracked = parseNul(
+    await gitText(ctx, ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
+      cwd: workRoot,
+      probe: true,
+    }),
+  );
   // Two spellings of one accented name look alike and are different names.
   const like = tracked.find((it) => it !== path && it.normalize("NFC") === path.normalize("NFC"));
   const folded = like ?? tracked.find((it) => it.toLowerCase() === path.toLowerCase());
   return new DotbotError("NOT_FOUND", `${quote(path, 200)} is neither there nor tracked`, {
-    ...(folded === undefined ? { hint: "paths are relative to the folder that dir names, and literal: no globs" } : { hint: `there is ${JSON.stringify(folded)}, which is written differently` }),
+    ...(folded === undefined
+      ? { hint: "paths are relative to the folder that dir names, and literal: no globs" }
+      : { hint: `there is ${JSON.stringify(folded)}, which is written differently` }),
     details: { path, workRoot, ...(folded === undefined ? {} : { similar: folded }) },
   });
 }
 
 function conflicts(entries: readonly StatusEntry[]): DotbotError {
   const paths = entries.map(({ path }) => path);
-  return new DotbotError("REFUSED", `there are conflicts in ${paths.slice(0, 5).map((path) => quote(path)).join(", ")}`, {
-    hint: "resolve them, and stage each file to say so",
-    details: { paths },
-  });
+  return new DotbotError(
+    "REFUSED",
+    `there are conflicts in ${paths
+      .slice(0, 5)
+      .map((path) => quote(path))
+      .join(", ")}`,
+    {
+      hint: "resolve them, and stage each file to say so",
+      details: { paths },
+    },
+  );
 }
 
 // ── git's part ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
 async function statusOf(ctx: CommitCtx, { workRoot }: Checkout): Promise<Status> {
-  const args = ["status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--untracked-files=all", "--find-renames", "--ignore-submodules=dirty"];
+  const args = [
+    "status",
+    "--porcelain=v2",
+    "-z",
+    "--branch",
+    "--no-ahead-behind",
+    "--untracked-files=all",
+    "--find-renames",
+    "--ignore-submodules=dirty",
+  ];
   return parseStatus(await gitText(ctx, args, { cwd: workRoot, probe: true }));
 }
 
@@ -250,7 +297,12 @@ function commitCall({ workRoot }: Checkout, message: string, plan: Plan): [strin
   ];
 }
 
-async function stage(ctx: CommitCtx, tree: Checkout, paths: readonly string[], flags: readonly string[]): Promise<void> {
+async function stage(
+  ctx: CommitCtx,
+  tree: Checkout,
+  paths: readonly string[],
+  flags: readonly string[],
+): Promise<void> {
   const args = ["--literal-pathspecs", "add", ...flags, "--pathspec-from-file=-", "--pathspec-file-nul"];
   const options = { cwd: tree.workRoot, input: nulList(paths) };
   const result = await retryLocked(ctx, async () => await git(ctx, args, options));
@@ -316,18 +368,35 @@ async function verified(
     const declared = new Set(plan.paths);
     extra = paths.filter((path) => !declared.has(path));
     // A hook that added or changed files did so in a temporary index: the real one would take them back with the next commit.
-    const staged = new Set(before.filter(({ index, kind }) => index !== "." && kind !== "untracked").flatMap(bothPaths));
-    const lagging = plan.named ? await laggingIn(ctx, tree, paths.filter((path) => declared.has(path) || !staged.has(path))) : [];
+    const staged = new Set(
+      before.filter(({ index, kind }) => index !== "." && kind !== "untracked").flatMap(bothPaths),
+    );
+    const lagging = plan.named
+      ? await laggingIn(
+          ctx,
+          tree,
+          paths.filter((path) => declared.has(path) || !staged.has(path)),
+        )
+      : [];
     if (lagging.length > 0) await unstage(ctx, tree, lagging);
   } catch (error) {
     if (ctx.signal.aborted) throw error;
     throw unverified(error instanceof Error ? error.message : String(error));
   }
   if (extra.length > 0) {
-    throw new DotbotError("SWEPT_IN", `commit ${sha.slice(0, 12)} holds ${extra.slice(0, 5).map((path) => quote(path)).join(", ")}, which ${extra.length === 1 ? "wasn't" : "weren't"} declared: a hook put ${extra.length === 1 ? "it" : "them"} in`, {
-      hint: "the commit stands: keep it if that is wanted, or undo it and mend the hook",
-      details: { sha, sweptIn: extra, paths },
-    });
+    throw new DotbotError(
+      "SWEPT_IN",
+      `commit ${sha.slice(0, 12)} holds ${extra
+        .slice(0, 5)
+        .map((path) => quote(path))
+        .join(
+          ", ",
+        )}, which ${extra.length === 1 ? "wasn't" : "weren't"} declared: a hook put ${extra.length === 1 ? "it" : "them"} in`,
+      {
+        hint: "the commit stands: keep it if that is wanted, or undo it and mend the hook",
+        details: { sha, sweptIn: extra, paths },
+      },
+    );
   }
   return { sha, paths, whole: plan.whole };
 }
@@ -355,7 +424,9 @@ async function wasMade(ctx: CommitCtx, tree: Checkout, before: string | null, pl
 
 async function committedSha(ctx: CommitCtx, { workRoot }: Checkout, result: GitResult): Promise<string> {
   const told = /^\[.* ([0-9a-f]{40}|[0-9a-f]{64})\] /m.exec(result.stdout)?.[1];
-  return told ?? oneLine(await gitText(ctx, ["rev-parse", "--verify", "HEAD^{commit}"], { cwd: workRoot, probe: true }));
+  return (
+    told ?? oneLine(await gitText(ctx, ["rev-parse", "--verify", "HEAD^{commit}"], { cwd: workRoot, probe: true }))
+  );
 }
 
 /** The paths in which a commit differs from its first parent. */

@@ -15,7 +15,8 @@ import type { Repo } from "./repo.ts";
  * OUTSIDE_REPOSITORY, and INVALID_INPUT for what is in a git dir, behind a symlink or in a repository of its own.
  */
 export function declaredPath({ start }: Pick<Repo, "start">, workRoot: string, file: string): string {
-  if (file.includes("\0")) throw new DotbotError("INVALID_INPUT", `the path ${quote(file, 200)} contains a NUL character`);
+  if (file.includes("\0"))
+    throw new DotbotError("INVALID_INPUT", `the path ${quote(file, 200)} contains a NUL character`);
   const path = inTree(resolve(start, file), workRoot);
   if (path === null) {
     throw new DotbotError("OUTSIDE_REPOSITORY", `${quote(file, 200)} isn't in the checkout ${quote(workRoot, 200)}`, {
@@ -30,15 +31,23 @@ export function declaredPath({ start }: Pick<Repo, "start">, workRoot: string, f
   for (let i = 1; i < parts.length; i++) {
     const above = join(workRoot, ...parts.slice(0, i));
     if (lstatOrNull(above)?.isSymbolicLink() === true) {
-      throw new DotbotError("INVALID_INPUT", `${quote(file, 200)} lies behind the symbolic link ${quote(parts.slice(0, i).join("/"), 200)}`, {
-        hint: "name the file where it is, or the link itself",
-      });
+      throw new DotbotError(
+        "INVALID_INPUT",
+        `${quote(file, 200)} lies behind the symbolic link ${quote(parts.slice(0, i).join("/"), 200)}`,
+        {
+          hint: "name the file where it is, or the link itself",
+        },
+      );
     }
     if (exists(join(above, ".git"))) {
-      throw new DotbotError("INVALID_INPUT", `${quote(file, 200)} is in a repository of its own, ${quote(above, 200)}`, {
-        hint: "name that repository with dir",
-        details: { repository: above },
-      });
+      throw new DotbotError(
+        "INVALID_INPUT",
+        `${quote(file, 200)} is in a repository of its own, ${quote(above, 200)}`,
+        {
+          hint: "name that repository with dir",
+          details: { repository: above },
+        },
+      );
     }
   }
   return path;
@@ -58,6 +67,7 @@ function inTree(path: string, workRoot: string): string | null {
   // The way to it may lead through links, the last step may not: a link is committed as itself.
   const above = physical(dirname(path));
   const candidates = [path, ...(above === null ? [] : [join(above, basename(path))])];
-  const inside = candidates.find((it) => isWithin(it, workRoot)) ?? (physical(path) === workRoot ? workRoot : undefined);
+  const inside =
+    candidates.find((it) => isWithin(it, workRoot)) ?? (physical(path) === workRoot ? workRoot : undefined);
   return inside === undefined ? null : relative(workRoot, inside).split(sep).join("/");
 }

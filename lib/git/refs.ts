@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { DotbotError } from "../error.ts";
 import { listNames } from "../files.ts";
 import { quote } from "../text.ts";
-import { backLinkOf } from "./native.ts";
+import { backLinkOf, commonDirOf, gitDirOf } from "./native.ts";
 import { errorLines, oneLine, parseNul } from "./parse.ts";
 import { git, gitFailure, gitText, refuseOption, type GitCtx } from "./run.ts";
 import { clearLockFiles } from "./stale.ts";
@@ -50,21 +50,29 @@ export async function moveRef(
 ): Promise<boolean> {
   const old = move.old ?? "0".repeat(move.to.length);
   const args = ["update-ref", "--no-deref", "--create-reflog", "-m", move.why, "--end-of-options", move.ref, move.to, old];
-  return await swapped(ctx, cwd, args);
+  return await swapped(ctx, cwd, args, async () => (await readRef(ctx, cwd, move.ref)) === move.to);
 }
 
 /** Removes a ref that stands at `old`; false when it has moved, or is gone. */
 export async function deleteRef(ctx: GitCtx, cwd: string, ref: string, old: string): Promise<boolean> {
-  return await swapped(ctx, cwd, ["update-ref", "--no-deref", "-d", "--end-of-options", ref, old]);
+  const args = ["update-ref", "--no-deref", "-d", "--end-of-options", ref, old];
+  return await swapped(ctx, cwd, args, async () => (await readRef(ctx, cwd, ref)) === null);
 }
 
 const LOCK_TRIES = 3;
 const LOCK_WAIT_MS = 5_000;
 
-async function swapped(ctx: GitCtx, cwd: string, args: readonly string[]): Promise<boolean> {
+const KILLED = 128 + 9;
+
+async function swapped(ctx: GitCtx, cwd: string, args: readonly string[], isDone: () => Promise<boolean>): Promise<boolean> {
   for (let attempt = 1; ; attempt++) {
+    const since = new Date();
     const result = await git(ctx, args, { cwd });
     if (result.status === 0) return true;
+    if (result.status === KILLED) {
+      await clearRefLocks(ctx, cwd, args.filter((arg) => arg.startsWith("refs/")), since);
+      if (await isDone()) return true;
+    }
     if (/but expected|unable to resolve reference|reference already exists|reference is missing/.test(result.stderr)) return false;
     if (/in 'prepared' phase|update aborted by hook|ref updates aborted by hook/.test(result.stderr)) {
       throw new DotbotError("REJECTED", `a reference-transaction hook rejected it: ${errorLines(result.stderr)}`);
@@ -74,6 +82,15 @@ async function swapped(ctx: GitCtx, cwd: string, args: readonly string[]): Promi
     // Git holds it for an instant only: one that stays, with no git around, was left by a kill.
     await clearLockFiles(ctx.signal, { paths: [lock], folders: foldersOf(lock, cwd), since: new Date(0), waitMs: LOCK_WAIT_MS });
   }
+}
+
+/** Removes what a killed git left of its locks on these refs, and on those that go with them. */
+export async function clearRefLocks(ctx: GitCtx, cwd: string, refs: readonly string[], since: Date): Promise<void> {
+  const gitDir = gitDirOf(join(cwd, ".git"));
+  const commonDir = gitDir === null ? null : commonDirOf(gitDir);
+  if (commonDir === null) return;
+  const paths = ["packed-refs", "HEAD", ...refs].map((name) => join(commonDir, `${name}.lock`));
+  await clearLockFiles(ctx.signal, { paths, folders: foldersOf(paths[0] ?? "", cwd), since, waitMs: LOCK_WAIT_MS });
 }
 
 /** Where a git stands that may hold a lock on a ref: in any checkout. */

@@ -101,7 +101,12 @@ export async function trackedChanges(
  * would split a name that holds an equals sign at the wrong place.
  */
 export async function withoutFilters(ctx: GitCtx, workRoot: string): Promise<Record<string, string>> {
-  const args = ["config", "-z", "--get-regexp", String.raw`^(filter\..*\.(clean|smudge|process|required)|merge\..*\.driver)$`];
+  const args = [
+    "config",
+    "-z",
+    "--get-regexp",
+    String.raw`^(filter\..*\.(clean|smudge|process|required)|merge\..*\.driver)$`,
+  ];
   const { stdout } = await git(ctx, args, { cwd: workRoot, probe: true, okStatus: [0, 1] });
   const keys = [...parseConfig(stdout).keys()];
   const pairs = keys.flatMap((key, i) => [

@@ -29,15 +29,19 @@ export function clientFor(remote: Remote | null): Client | null {
 /** Where a browser can open the request; null for a host of which that isn't known. Pure. */
 export function compareUrl(remote: Remote | null, base: string, branch: string): string | null {
   if (remote === null || "pathKey" in remote) return null;
-  const at = (path: string): string => `https://${remote.host}/${remote.path.split("/").map(encodeURIComponent).join("/")}${path}`;
+  const at = (path: string): string =>
+    `https://${remote.host}/${remote.path.split("/").map(encodeURIComponent).join("/")}${path}`;
   const ref = (name: string): string => name.split("/").map(encodeURIComponent).join("/");
   switch (clientFor(remote)) {
     case "gh":
       return at(`/compare/${ref(base)}...${ref(branch)}?expand=1`);
     case "glab":
-      return at(`/-/merge_requests/new?merge_request%5Bsource_branch%5D=${encodeURIComponent(branch)}&merge_request%5Btarget_branch%5D=${encodeURIComponent(base)}`);
+      return at(
+        `/-/merge_requests/new?merge_request%5Bsource_branch%5D=${encodeURIComponent(branch)}&merge_request%5Btarget_branch%5D=${encodeURIComponent(base)}`,
+      );
     case null:
-      if (remote.host === "bitbucket.org") return at(`/pull-requests/new?source=${encodeURIComponent(branch)}&dest=${encodeURIComponent(base)}`);
+      if (remote.host === "bitbucket.org")
+        return at(`/pull-requests/new?source=${encodeURIComponent(branch)}&dest=${encodeURIComponent(base)}`);
       if (remote.host === "codeberg.org") return at(`/compare/${ref(base)}...${ref(branch)}`);
       return null;
   }
@@ -69,11 +73,14 @@ export function closing(wish: CloseWish): Closing {
   const noClose = wish.noClose ?? (wish.foreign && !asked);
   // At home a finished branch closes what its task names, unless the call says which, or that none.
   const withLinked = wish.closeLinked ?? (!wish.foreign && wish.closes.length === 0);
-  const closes = noClose ? [] : [...new Set([...wish.closes, ...(withLinked ? wish.linked : [])])].toSorted((a, b) => a - b);
+  const closes = noClose
+    ? []
+    : [...new Set([...wish.closes, ...(withLinked ? wish.linked : [])])].toSorted((a, b) => a - b);
   return { closes, notClosed: wish.linked.filter((issue) => !closes.includes(issue)), noClose };
 }
 
-const KEYWORD = /\b(close[sd]?|fix(?:e[sd])?|resolve[sd]?)(:?\s+)((?:[\w.-]+\/[\w.-]+)?#|https?:\/\/\S+\/issues\/)(\d+)/gi;
+const KEYWORD =
+  /\b(close[sd]?|fix(?:e[sd])?|resolve[sd]?)(:?\s+)((?:[\w.-]+\/[\w.-]+)?#|https?:\/\/\S+\/issues\/)(\d+)/gi;
 
 /** A text in which no keyword closes an issue that isn't to be closed: `fixes #3` becomes `fixes issue 3`. Pure. */
 export function withoutClosing(text: string, allowed: readonly number[]): string {
@@ -92,16 +99,37 @@ export function bodyOf(description: string, { closes }: Closing): string {
 // ── the clients ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** What is asked of the client: arguments, never a shell's line; the body comes on stdin where the client takes it so. Pure. */
-export function createArgs(client: Client, remote: HostedRemote, request: PullRequest): { readonly args: readonly string[]; readonly stdin: string } {
+export function createArgs(
+  client: Client,
+  remote: HostedRemote,
+  request: PullRequest,
+): { readonly args: readonly string[]; readonly stdin: string } {
   const repo = client === "gh" ? `${remote.host}/${remote.path}` : `https://${remote.host}/${remote.path}`;
   if (client === "gh") {
     return {
-      args: ["pr", "create", `--repo=${repo}`, `--head=${request.branch}`, `--base=${request.base}`, `--title=${request.title}`, "--body-file=-"],
+      args: [
+        "pr",
+        "create",
+        `--repo=${repo}`,
+        `--head=${request.branch}`,
+        `--base=${request.base}`,
+        `--title=${request.title}`,
+        "--body-file=-",
+      ],
       stdin: request.body,
     };
   }
   return {
-    args: ["mr", "create", `--repo=${repo}`, `--source-branch=${request.branch}`, `--target-branch=${request.base}`, `--title=${request.title}`, `--description=${request.body}`, "--yes"],
+    args: [
+      "mr",
+      "create",
+      `--repo=${repo}`,
+      `--source-branch=${request.branch}`,
+      `--target-branch=${request.base}`,
+      `--title=${request.title}`,
+      `--description=${request.body}`,
+      "--yes",
+    ],
     stdin: "",
   };
 }
@@ -112,22 +140,38 @@ export function findClient(call: Call, client: Client): string | null {
 }
 
 /** The address of the request that the client made, or of the one that was there already. Throws NETWORK. */
-export async function openRequest(call: Call, program: string, client: Client, remote: HostedRemote, request: PullRequest): Promise<{ url: string; existed: boolean }> {
+export async function openRequest(
+  call: Call,
+  program: string,
+  client: Client,
+  remote: HostedRemote,
+  request: PullRequest,
+): Promise<{ url: string; existed: boolean }> {
   const { args, stdin } = createArgs(client, remote, request);
   const cwd = call.target.repo.workRoot ?? call.target.repo.mainRoot;
   const result = await runProgram(call, [program, ...args], {
     cwd,
     stdin,
     timeoutMs: networkTimeout(call),
-    env: { GH_PROMPT_DISABLED: "1", GH_NO_UPDATE_NOTIFIER: "1", GLAB_CHECK_UPDATE: "false", NO_PROMPT: "1", NO_COLOR: "1" },
+    env: {
+      GH_PROMPT_DISABLED: "1",
+      GH_NO_UPDATE_NOTIFIER: "1",
+      GLAB_CHECK_UPDATE: "false",
+      NO_PROMPT: "1",
+      NO_COLOR: "1",
+    },
   });
   const url = lastUrl(result.stdout) ?? lastUrl(result.stderr);
   if (result.status === 0 && url !== null) return { url, existed: false };
   if (/already exists/i.test(result.stderr) && url !== null) return { url, existed: true };
   const words = hideUserInfo((result.stderr.trim() || result.stdout.trim()).split("\n").slice(0, 4).join("\n"));
-  throw new DotbotError("NETWORK", `${client} didn't open the request: ${result.timedOut ? "it took too long" : words || `status ${result.status}`}`, {
-    details: { client, status: result.status },
-  });
+  throw new DotbotError(
+    "NETWORK",
+    `${client} didn't open the request: ${result.timedOut ? "it took too long" : words || `status ${result.status}`}`,
+    {
+      details: { client, status: result.status },
+    },
+  );
 }
 
 function lastUrl(text: string): string | null {

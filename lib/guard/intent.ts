@@ -9,7 +9,13 @@
 import type { GuardOp } from "../op.ts";
 
 /** What a target is to its caller. Foreign: its common dir isn't the caller's. */
-export type TargetKind = "same-main" | "same-worktree" | "own-submodule" | "foreign-worktree" | "foreign-primary" | "unknown";
+export type TargetKind =
+  | "same-main"
+  | "same-worktree"
+  | "own-submodule"
+  | "foreign-worktree"
+  | "foreign-primary"
+  | "unknown";
 
 /** Why a call isn't carried out. `missing` and `mismatched` are input keys. */
 export interface Refusal {
@@ -26,7 +32,10 @@ export type Verdict = { readonly ok: true } | Refusal;
 
 const OK: Verdict = { ok: true };
 
-function refuse(why: string, keys: Partial<Pick<Refusal, "missing" | "mismatched" | "outright" | "code">> = {}): Refusal {
+function refuse(
+  why: string,
+  keys: Partial<Pick<Refusal, "missing" | "mismatched" | "outright" | "code">> = {},
+): Refusal {
   return { ok: false, code: "REFUSED", missing: [], mismatched: [], outright: false, why, ...keys };
 }
 
@@ -77,23 +86,36 @@ function concernsTree(facts: SelectionFacts): boolean {
 
 export function decideSelection(facts: SelectionFacts): Selection {
   const noDir = (because: "caller" | "signal" | "checkouts" | "inside", why: string): Selection => ({
-    ...refuse(why, { missing: ["dir", ...(needsFiles(facts.op, facts.surface, "same") && !facts.filesGiven ? ["files"] : [])] }),
+    ...refuse(why, {
+      missing: ["dir", ...(needsFiles(facts.op, facts.surface, "same") && !facts.filesGiven ? ["files"] : [])],
+    }),
     because,
   });
-  if (!facts.callerKnown) return noDir("caller", "the server stands in no repository, so dir has to name the one that is meant");
-  if (facts.hint === "malformed") return noDir("signal", "DOTBOT_CALLER_REPO isn't of the form owner/repo, so whose call this is can't be known");
+  if (!facts.callerKnown)
+    return noDir("caller", "the server stands in no repository, so dir has to name the one that is meant");
+  if (facts.hint === "malformed")
+    return noDir("signal", "DOTBOT_CALLER_REPO isn't of the form owner/repo, so whose call this is can't be known");
   // A mismatch wins over any match.
-  if (facts.hint === "differs") return noDir("signal", "DOTBOT_CALLER_REPO names another repository than the one that the call would reach");
-  if (facts.roots === "differs") return noDir("signal", "the client works in another repository than the one that the server stands in");
+  if (facts.hint === "differs")
+    return noDir("signal", "DOTBOT_CALLER_REPO names another repository than the one that the call would reach");
+  if (facts.roots === "differs")
+    return noDir("signal", "the client works in another repository than the one that the server stands in");
   if (facts.surface === "cli") return { ok: true, confirmed: true, meant: "caller" };
   const confirmed = facts.hint === "same";
-  if (facts.op === "checkout") return noDir("checkouts", "a checkout changes what is in a tree, so the tree is always named");
+  if (facts.op === "checkout")
+    return noDir("checkouts", "a checkout changes what is in a tree, so the tree is always named");
   if (facts.checkouts > 1 && concernsTree(facts)) {
-    return noDir("checkouts", `the repository has ${facts.checkouts} checkouts, and the server can't know in which of them the caller works`);
+    return noDir(
+      "checkouts",
+      `the repository has ${facts.checkouts} checkouts, and the server can't know in which of them the caller works`,
+    );
   }
   if (facts.inside > 0 && !confirmed) {
     if (facts.rule === "queue" && facts.oneQueue) return { ok: true, confirmed: false, meant: "the-one-queue" };
-    return noDir("inside", `the repository holds ${facts.inside === 1 ? "another one" : `${facts.inside} others`}, so which of them is meant has to be said`);
+    return noDir(
+      "inside",
+      `the repository holds ${facts.inside === 1 ? "another one" : `${facts.inside} others`}, so which of them is meant has to be said`,
+    );
   }
   return { ok: true, confirmed, meant: "caller" };
 }
@@ -150,18 +172,24 @@ export function decideKeys(facts: KeyFacts): Verdict {
   const { op, kind } = facts;
   if (op === "read") return OK;
   if (kind === "foreign-primary" && NEVER_FOREIGN_PRIMARY.has(op)) {
-    return refuse(`${VERBS[op]} in the main checkout of another repository isn't done: whoever works there would find it changed. A linked worktree of it will do`, {
-      outright: true,
-    });
+    return refuse(
+      `${VERBS[op]} in the main checkout of another repository isn't done: whoever works there would find it changed. A linked worktree of it will do`,
+      {
+        outright: true,
+      },
+    );
   }
   const missing: string[] = [];
   const reasons: string[] = [];
   if (needsIdentity(op, kind, facts.primary)) {
     const key = confirmingKey(facts);
     if (key === null) {
-      return refuse("it is a main checkout without owner/repo, so nothing can show that it is the one that is meant. A linked worktree of it will do", {
-        outright: true,
-      });
+      return refuse(
+        "it is a main checkout without owner/repo, so nothing can show that it is the one that is meant. A linked worktree of it will do",
+        {
+          outright: true,
+        },
+      );
     }
     const accepted = kind === "unknown" ? facts.confirmedBy.length > 0 : facts.confirmedBy.includes(key);
     if (!accepted) {
@@ -181,7 +209,11 @@ export function decideKeys(facts: KeyFacts): Verdict {
   if ((op === "push" || op === "finish") && column !== "same" && !facts.branchGiven) {
     missing.push("branch");
     reasons.push("the branch of another repository has to be named");
-  } else if ((op === "push" || op === "pull" || op === "finish") && !facts.branchGiven && (facts.detached || facts.headSha === null)) {
+  } else if (
+    (op === "push" || op === "pull" || op === "finish") &&
+    !facts.branchGiven &&
+    (facts.detached || facts.headSha === null)
+  ) {
     missing.push("branch");
     reasons.push(facts.detached ? "HEAD is detached there" : "there is no commit yet");
   }
@@ -231,17 +263,28 @@ export function needsStatus(op: GuardOp, column: Column): "dirty" | "unmerged" |
 export function decideState(facts: StateFacts): Verdict {
   const { op, operation, column } = facts;
   const foreign = column !== "same";
-  if (operation !== null && (op === "pull" || op === "finish" || op === "checkout" || (foreign && (op === "commit" || op === "branch_create")))) {
-    return refuse(`a ${operation} is in progress there, and ${VERBS[op]} would get into its way: it has to be concluded or aborted first`, { outright: true });
+  if (
+    operation !== null &&
+    (op === "pull" || op === "finish" || op === "checkout" || (foreign && (op === "commit" || op === "branch_create")))
+  ) {
+    return refuse(
+      `a ${operation} is in progress there, and ${VERBS[op]} would get into its way: it has to be concluded or aborted first`,
+      { outright: true },
+    );
   }
   if (foreign && op === "commit" && facts.detached) {
     return refuse("HEAD is detached there, so the commit would be on no branch of its owner's", { outright: true });
   }
   if (needsStatus(op, column) === "dirty" && facts.dirty.length > 0) {
-    return refuse(`tracked files are modified or staged there: ${list(facts.dirty)}`, { code: "DIRTY", outright: true });
+    return refuse(`tracked files are modified or staged there: ${list(facts.dirty)}`, {
+      code: "DIRTY",
+      outright: true,
+    });
   }
   if (needsStatus(op, column) === "unmerged" && facts.unmerged.length > 0) {
-    return refuse(`there are conflicts in ${list(facts.unmerged)}, and staging would mark them as resolved`, { outright: true });
+    return refuse(`there are conflicts in ${list(facts.unmerged)}, and staging would mark them as resolved`, {
+      outright: true,
+    });
   }
   return OK;
 }

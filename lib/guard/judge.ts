@@ -59,7 +59,9 @@ export function requestOf(ctx: Ctx, op: AnyOperation, rule: ActiveRule, input: I
   };
   const files = namedFiles(input["files"]);
   const blank = (key: string, value: unknown): boolean =>
-    value === undefined || (typeof value === "string" && value.trim() === "") || (key === "files" && files.length === 0);
+    value === undefined ||
+    (typeof value === "string" && value.trim() === "") ||
+    (key === "files" && files.length === 0);
   const dir = text("dir");
   return {
     ctx,
@@ -114,7 +116,8 @@ export interface Judged {
 export async function judge(request: Request, caller: Caller, repo: Repo): Promise<Judged> {
   const { ctx, guardOp } = request;
   const kind = await kindOf(ctx, caller, repo);
-  const wantsIdentity = request.ownerRepo !== null || (guardOp !== null && needsIdentity(guardOp, kind, repo.kind !== "linked"));
+  const wantsIdentity =
+    request.ownerRepo !== null || (guardOp !== null && needsIdentity(guardOp, kind, repo.kind !== "linked"));
   const identity = wantsIdentity ? await readIdentity(ctx, repo) : null;
   const wrong = ownerMismatch(request, identity);
   if (wrong !== null) return { repo, kind, identity, head: null, verdict: wrong };
@@ -124,7 +127,10 @@ export async function judge(request: Request, caller: Caller, repo: Repo): Promi
   const expected = guardOp === "checkout" ? null : request.expectSha;
   const judged = { repo, kind, identity, head };
   if (expected !== null && !shaMatches(expected, head.sha)) {
-    const verdict = mismatch("expect_sha", `expect_sha is ${quote(expected)}, and HEAD there is ${head.sha ?? "before its first commit"}`);
+    const verdict = mismatch(
+      "expect_sha",
+      `expect_sha is ${quote(expected)}, and HEAD there is ${head.sha ?? "before its first commit"}`,
+    );
     return { ...judged, verdict };
   }
   const keys = decideKeys({
@@ -135,7 +141,10 @@ export async function judge(request: Request, caller: Caller, repo: Repo): Promi
     ownerRepo: identity?.ownerRepo,
     headSha: head.sha,
     detached: head.branch === null,
-    confirmedBy: [...(request.ownerRepo === null ? [] : ["owner_repo" as const]), ...(expected === null ? [] : ["expect_sha" as const])],
+    confirmedBy: [
+      ...(request.ownerRepo === null ? [] : ["owner_repo" as const]),
+      ...(expected === null ? [] : ["expect_sha" as const]),
+    ],
     filesGiven: request.files.length > 0,
     branchGiven: request.branchGiven,
   });
@@ -150,7 +159,9 @@ async function judgeState(request: Request, op: GuardOp, repo: Repo, kind: Targe
   // What needs no process is settled first.
   const early = decideState(base);
   if (!early.ok || wanted === null || repo.workRoot === null) return early;
-  const changes = (await trackedChanges(request.ctx, repo.workRoot, { foreign: column !== "same" })).filter(({ path }) => !isQueuePath(path));
+  const changes = (await trackedChanges(request.ctx, repo.workRoot, { foreign: column !== "same" })).filter(
+    ({ path }) => !isQueuePath(path),
+  );
   if (wanted === "dirty") return decideState({ ...base, dirty: changes.map(({ path }) => path) });
   const declared = declaredPaths(repo, repo.workRoot, request.files);
   const unmerged = changes.filter(({ kind: change, path }) => change === "unmerged" && isDeclared(path, declared));
@@ -160,9 +171,13 @@ async function judgeState(request: Request, op: GuardOp, repo: Repo, kind: Targe
 function ownerMismatch(request: Request, identity: Identity | null): Refusal | null {
   const { ownerRepo } = request;
   if (ownerRepo === null || identity === null) return null;
-  if (parseOwnerRepo(ownerRepo) === null) return mismatch("owner_repo", `owner_repo ${quote(ownerRepo)} isn't of the form owner/repo`);
+  if (parseOwnerRepo(ownerRepo) === null)
+    return mismatch("owner_repo", `owner_repo ${quote(ownerRepo)} isn't of the form owner/repo`);
   if (isNamed(identity, ownerRepo)) return null;
-  return mismatch("owner_repo", `owner_repo is ${quote(ownerRepo)}, and the repository there is ${identity.ownerRepo ?? "none with an owner: its origin is on no host"}`);
+  return mismatch(
+    "owner_repo",
+    `owner_repo is ${quote(ownerRepo)}, and the repository there is ${identity.ownerRepo ?? "none with an owner: its origin is on no host"}`,
+  );
 }
 
 /** Whether `owner/repo`, as a caller writes it, names this repository: its last two names, or all of them. */
@@ -187,7 +202,7 @@ export function kindAt(caller: Caller, repo: Repo): TargetKind {
 async function kindOf(ctx: RepoCtx, caller: Caller, repo: Repo): Promise<TargetKind> {
   const kind = kindAt(caller, repo);
   if (kind !== "foreign-primary" || caller.repo === null) return kind;
-  for (let at = repo; at.superproject !== undefined; ) {
+  for (let at = repo; at.superproject !== undefined;) {
     at = await resolveRepo(ctx, at.superproject);
     if (samePath(at.commonDir, caller.repo.commonDir)) return "own-submodule";
   }

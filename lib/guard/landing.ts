@@ -24,7 +24,14 @@ export interface Landing {
  * Lands the branch on its local base; the commit. The branch stays, and its tip is kept as completed. Throws REFUSED, DIRTY,
  * MERGE_CONFLICT, REJECTED, LOCKED; the base and its checkout are as they were then.
  */
-export async function landHere(call: Call, op: AnyOperation, input: Arguments, branch: Landing, title: string, body: string): Promise<string> {
+export async function landHere(
+  call: Call,
+  op: AnyOperation,
+  input: Arguments,
+  branch: Landing,
+  title: string,
+  body: string,
+): Promise<string> {
   if (isForeign(call.target)) {
     throw refused(call, op, input, {
       why: "landing changes the base branch and the checkout that has it, and both are another repository's",
@@ -33,10 +40,20 @@ export async function landHere(call: Call, op: AnyOperation, input: Arguments, b
       works: { merge: undefined },
     });
   }
-  return await withRepository(call, op, async () => await landBranch(call, op, input, branch, [title, body].filter((part) => part !== "").join("\n\n")));
+  return await withRepository(
+    call,
+    op,
+    async () => await landBranch(call, op, input, branch, [title, body].filter((part) => part !== "").join("\n\n")),
+  );
 }
 
-async function landBranch(call: Call, op: AnyOperation, input: Arguments, branch: Landing, text: string): Promise<string> {
+async function landBranch(
+  call: Call,
+  op: AnyOperation,
+  input: Arguments,
+  branch: Landing,
+  text: string,
+): Promise<string> {
   const { mainRoot, commonDir } = call.target.repo;
   const place: AdvancePlace = { mainRoot, commonDir };
   const { record, forget } = await import("../wt/journal.ts");
@@ -46,23 +63,42 @@ async function landBranch(call: Call, op: AnyOperation, input: Arguments, branch
     place,
     base: branch.base,
     fetch: false,
-    merge: async (old) => await mergeWork(call, place, old, { commit: branch.tip, from: await forkPoint(call, place, old, branch.tip) }),
+    merge: async (old) =>
+      await mergeWork(call, place, old, { commit: branch.tip, from: await forkPoint(call, place, old, branch.tip) }),
     commit: async (tree, old) => {
       const authors = await authorsOf(call, mainRoot, await forkPoint(call, place, old, branch.tip), branch.tip);
-      return await landingCommit(call, place, { tree, parent: old, message: `${text}\n${coAuthors(authors)}`, authors, hookIn });
+      return await landingCommit(call, place, {
+        tree,
+        parent: old,
+        message: `${text}\n${coAuthors(authors)}`,
+        authors,
+        hookIn,
+      });
     },
-    journal: (move) => record(commonDir, name, { op: "land", at: call.now().toISOString(), then: { is: "advance" }, move: { ...move } }),
+    journal: (move) =>
+      // oxlint-disable-next-line unicorn/no-thenable -- what follows, in the journal's own words; nobody awaits it
+      record(commonDir, name, { op: "land", at: call.now().toISOString(), then: { is: "advance" }, move: { ...move } }),
     forget: () => forget(commonDir, name),
   });
   if (landed.is === "conflict") {
-    throw new DotbotError("MERGE_CONFLICT", `${quote(branch.name)} doesn't merge onto ${quote(branch.base)}: ${landed.files.slice(0, 5).map((file) => quote(file)).join(", ")}`, {
-      hint: `merge ${quote(branch.base)} into it, resolve there, and finish again; nothing was changed`,
-      details: { files: landed.files, branch: branch.name, base: branch.base },
-    });
+    throw new DotbotError(
+      "MERGE_CONFLICT",
+      `${quote(branch.name)} doesn't merge onto ${quote(branch.base)}: ${landed.files
+        .slice(0, 5)
+        .map((file) => quote(file))
+        .join(", ")}`,
+      {
+        hint: `merge ${quote(branch.base)} into it, resolve there, and finish again; nothing was changed`,
+        details: { files: landed.files, branch: branch.name, base: branch.base },
+      },
+    );
   }
   forget(commonDir, name);
   if (landed.is === "nothing" || landed.commit === null) {
-    throw refused(call, op, input, { why: `${quote(branch.base)} has all of ${quote(branch.name)} already`, hint: "there is nothing to land; the branch can be deleted" });
+    throw refused(call, op, input, {
+      why: `${quote(branch.base)} has all of ${quote(branch.name)} already`,
+      hint: "there is nothing to land; the branch can be deleted",
+    });
   }
   const done = `refs/dotbot/done/branch-${branch.name.replaceAll("/", "-")}-${branch.tip.slice(0, 8)}`;
   await moveRef(call, mainRoot, { ref: done, to: branch.tip, old: null, why: "dotbot: finish" });
@@ -79,9 +115,13 @@ async function withRepository<T>(call: Call, op: AnyOperation, work: () => Promi
   return await withRepositoryLock(call, commonDir, op.name, async () => {
     const [left] = readEntries(commonDir);
     if (left === undefined) return await work();
-    throw new DotbotError("CONFLICT", `a command that was killed left work unfinished, which ${quote(left.path, 300)} describes`, {
-      hint: "run `dotbot doctor`: it finishes that or takes it back",
-      details: { path: left.path },
-    });
+    throw new DotbotError(
+      "CONFLICT",
+      `a command that was killed left work unfinished, which ${quote(left.path, 300)} describes`,
+      {
+        hint: "run `dotbot doctor`: it finishes that or takes it back",
+        details: { path: left.path },
+      },
+    );
   });
 }

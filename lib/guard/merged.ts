@@ -12,7 +12,11 @@ export type Integrated = "ancestor" | "completed" | "adds-nothing";
  * How `tip` is in `base`: by ancestry, by the recorded completion of exactly this tip, or because merging it would change
  * nothing. Null when none holds: commits would be lost. `foreign`: no merge driver that the repository configures is run.
  */
-export async function integratedIn(ctx: GitCtx, cwd: string, commits: { readonly tip: string; readonly base: string; readonly foreign: boolean }): Promise<Integrated | null> {
+export async function integratedIn(
+  ctx: GitCtx,
+  cwd: string,
+  commits: { readonly tip: string; readonly base: string; readonly foreign: boolean },
+): Promise<Integrated | null> {
   const { tip, base } = commits;
   if (await isAncestor(ctx, cwd, tip, base)) return "ancestor";
   const done = await listRefs(ctx, cwd, "refs/dotbot/done/");

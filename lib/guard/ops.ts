@@ -14,4 +14,9 @@ import { push } from "./ops/push.ts";
 /** Those to which the intent contract applies. */
 const CONTRACT: readonly AnyOperation[] = [add, commit, push, pull, branchCreate, branchDelete, finish, checkout];
 
-export const GUARD_OPERATIONS: readonly AnyOperation[] = [...CONTRACT, checkFor(() => CONTRACT), identity, ...SCAN_OPERATIONS];
+export const GUARD_OPERATIONS: readonly AnyOperation[] = [
+  ...CONTRACT,
+  checkFor(() => CONTRACT),
+  identity,
+  ...SCAN_OPERATIONS,
+];

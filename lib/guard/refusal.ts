@@ -15,6 +15,7 @@ import { toolName } from "../op.ts";
 import type { Refusal, TargetKind } from "./intent.ts";
 import { judge, requestOf, type Caller, type Request } from "./judge.ts";
 import { spell, type Arguments } from "./spell.ts";
+import { shellWord } from "../text.ts";
 
 /** A checkout that a call could mean. */
 export interface Candidate {
@@ -50,7 +51,10 @@ export async function refusal(
   const { code, missing, mismatched, why } = verdict;
   const { ownerRepo = null } = reached === null ? {} : await ownerOf(request, reached.repo);
   const { ways, text } = await exampleOf(request, caller, reached, verdict, candidates);
-  const place = reached === null ? "" : ` at ${ownerRepo === null ? "" : `${ownerRepo} @ `}${reached.repo.workRoot ?? reached.repo.mainRoot}`;
+  const place =
+    reached === null
+      ? ""
+      : ` at ${ownerRepo === null ? "" : `${ownerRepo} @ `}${reached.repo.workRoot ?? reached.repo.mainRoot}`;
   return new DotbotError(code, `${op.name} is refused${place}: ${why}`, {
     ...hintOf(verdict, ctx.surface, candidates),
     ...(text === null ? {} : { example: text }),
@@ -59,7 +63,10 @@ export async function refusal(
       op: op.name,
       missing,
       mismatched,
-      target: reached === null ? null : { repoPath: reached.repo.workRoot ?? reached.repo.mainRoot, ownerRepo, kind: reached.kind },
+      target:
+        reached === null
+          ? null
+          : { repoPath: reached.repo.workRoot ?? reached.repo.mainRoot, ownerRepo, kind: reached.kind },
       ...(candidates.length === 0 ? {} : { candidates }),
       why,
       ...(ways === null ? {} : { example: ways }),
@@ -67,14 +74,34 @@ export async function refusal(
   });
 }
 
-function hintOf({ missing, mismatched }: Refusal, surface: "cli" | "mcp", candidates: readonly Candidate[]): { hint?: string } {
+function hintOf(
+  { missing, mismatched }: Refusal,
+  surface: "cli" | "mcp",
+  candidates: readonly Candidate[],
+): { hint?: string } {
   const spelt = (keys: readonly string[]): string =>
-    keys.map((key) => (surface === "mcp" || key === "files" ? key : key === "DOTBOT_CALLER_REPO" ? key : `--${key.replaceAll("_", "-")}`)).join(" and ");
+    keys
+      .map((key) =>
+        surface === "mcp" || key === "files"
+          ? key
+          : key === "DOTBOT_CALLER_REPO"
+            ? key
+            : `--${key.replaceAll("_", "-")}`,
+      )
+      .join(" and ");
   if (missing.length > 0) {
-    const among = candidates.length === 0 ? "" : `; it could be ${candidates.slice(0, 6).map(({ dir }) => JSON.stringify(dir)).join(", ")}${candidates.length > 6 ? ", …" : ""}`;
+    const among =
+      candidates.length === 0
+        ? ""
+        : `; it could be ${candidates
+            .slice(0, 6)
+            .map(({ dir }) => JSON.stringify(dir))
+            .join(", ")}${candidates.length > 6 ? ", …" : ""}`;
     return { hint: `give ${spelt(missing)}${among}` };
   }
-  return mismatched.length > 0 ? { hint: `${spelt(mismatched)} has to match, and chooses nothing: mend it, or name the checkout that is meant` } : {};
+  return mismatched.length > 0
+    ? { hint: `${spelt(mismatched)} has to match, and chooses nothing: mend it, or name the checkout that is meant` }
+    : {};
 }
 
 async function ownerOf(request: Request, repo: Repo): Promise<{ ownerRepo: string | null }> {
@@ -98,15 +125,23 @@ async function exampleOf(
 ): Promise<{ ways: Example | null; text: string | null }> {
   const { ctx, op } = request;
   const shown = (args: Arguments | null): { ways: Example | null; text: string | null } =>
-    args === null ? { ways: null, text: null } : { ways: { tool: toolName(op), arguments: args }, text: spell(op, ctx.surface, args) };
+    args === null
+      ? { ways: null, text: null }
+      : { ways: { tool: toolName(op), arguments: args }, text: spell(op, ctx.surface, args) };
   if (verdict.missing.includes("dir")) {
     const dirs = candidates.length > 0 ? candidates.map(({ dir }) => dir) : [PLACEHOLDER];
     return shown((await firstThatWorks(request, caller, dirs)) ?? { ...request.input, dir: dirs[0] });
   }
   if (reached === null) return { ways: null, text: null };
   if (!verdict.outright) return shown(await completed(request, caller, reached.repo, request.input));
-  const others = presentCheckouts(reached.repo).filter(({ dir }) => dir !== reached.repo.workRoot && dir !== reached.repo.mainRoot);
-  const elsewhere = await firstThatWorks(request, caller, others.map(({ dir }) => dir));
+  const others = presentCheckouts(reached.repo).filter(
+    ({ dir }) => dir !== reached.repo.workRoot && dir !== reached.repo.mainRoot,
+  );
+  const elsewhere = await firstThatWorks(
+    request,
+    caller,
+    others.map(({ dir }) => dir),
+  );
   return elsewhere === null ? await newWorktree(request, reached.repo) : shown(elsewhere);
 }
 
@@ -179,7 +214,9 @@ async function branchFor(request: Request, repo: Repo): Promise<string | null> {
 async function changedFiles(request: Request, repo: Repo): Promise<string[]> {
   const root = repo.workRoot ?? repo.mainRoot;
   const changes = await trackedChanges(request.ctx, root, { foreign: true, untracked: true });
-  const paths = changes.filter(({ kind, path }) => kind !== "unmerged" && !path.endsWith("/") && !isQueuePath(path)).map(({ path }) => path);
+  const paths = changes
+    .filter(({ kind, path }) => kind !== "unmerged" && !path.endsWith("/") && !isQueuePath(path))
+    .map(({ path }) => path);
   const files = paths.slice(0, 3).map((path) => relative(repo.start, join(root, path)).split(sep).join("/"));
   return files.length === 0 ? [PLACEHOLDER] : files;
 }
@@ -188,15 +225,26 @@ async function changedFiles(request: Request, repo: Repo): Promise<string[]> {
 async function someBranch({ ctx, guardOp }: Request, repo: Repo, head: string | null): Promise<string | null> {
   const cwd = repo.mainRoot;
   const refs = async (...args: string[]): Promise<string[]> => {
-    const asked = await git(ctx, ["for-each-ref", "--format=%(refname)%00%(symref)", "--sort=-committerdate", ...args], { cwd, probe: true });
-    return asked.status === 0 ? asked.stdout.split("\n").flatMap((line) => (line.endsWith("\0") ? [line.slice(0, -1)] : [])) : [];
+    const asked = await git(
+      ctx,
+      ["for-each-ref", "--format=%(refname)%00%(symref)", "--sort=-committerdate", ...args],
+      { cwd, probe: true },
+    );
+    return asked.status === 0
+      ? asked.stdout.split("\n").flatMap((line) => (line.endsWith("\0") ? [line.slice(0, -1)] : []))
+      : [];
   };
-  const short = (ref: string | undefined, parts: number): string | null => ref?.split("/").slice(parts).join("/") ?? null;
-  if (guardOp === "pull") return short((await refs(...(head === null ? [] : [`--contains=${head}`]), "refs/remotes"))[0], 3);
+  const short = (ref: string | undefined, parts: number): string | null =>
+    ref?.split("/").slice(parts).join("/") ?? null;
+  if (guardOp === "pull")
+    return short((await refs(...(head === null ? [] : [`--contains=${head}`]), "refs/remotes"))[0], 3);
   if (guardOp === "finish") {
     const bases = await refs("refs/remotes/*/main", "refs/remotes/*/master", "refs/heads/main", "refs/heads/master");
     const own = await refs(...bases.map((base) => `--no-merged=${base}`), "refs/heads");
-    return short(own.find((ref) => !bases.includes(ref)), 2);
+    return short(
+      own.find((ref) => !bases.includes(ref)),
+      2,
+    );
   }
   return short((await refs("refs/heads"))[0], 2);
 }
@@ -208,6 +256,9 @@ async function newWorktree(request: Request, repo: Repo): Promise<{ ways: Exampl
   const args = { dir: repo.mainRoot, task_id: task };
   return {
     ways: { tool: "wt_create", arguments: args },
-    text: request.ctx.surface === "mcp" ? `wt_create ${JSON.stringify(args)}` : `dotbot wt create -C ${JSON.stringify(repo.mainRoot)} ${task}`,
+    text:
+      request.ctx.surface === "mcp"
+        ? `wt_create ${JSON.stringify(args)}`
+        : `dotbot wt create -C ${shellWord(repo.mainRoot)} ${shellWord(task)}`,
   };
 }

@@ -16,7 +16,19 @@ import type { AnyOperation } from "../op.ts";
 import { quote } from "../text.ts";
 import type { Target } from "../target.ts";
 import { decideSelection, parseOwnerRepo, type Selection, type SelectionFacts } from "./intent.ts";
-import { callerOf, isNamed, judge, kindAt, mismatch, repoOrNull, requestOf, type ActiveRule, type Caller, type Input, type Request } from "./judge.ts";
+import {
+  callerOf,
+  isNamed,
+  judge,
+  kindAt,
+  mismatch,
+  repoOrNull,
+  requestOf,
+  type ActiveRule,
+  type Caller,
+  type Input,
+  type Request,
+} from "./judge.ts";
 import { presentCheckouts, refusal, type Candidate } from "./refusal.ts";
 import { spell } from "./spell.ts";
 import { repositoriesInside, type Inside } from "./structure.ts";
@@ -60,7 +72,15 @@ async function locate(request: Request, caller: Caller): Promise<Found> {
       requireTree(repo);
       if (named === null) return { repo, confirmed: true };
       if (named.workRoot === null || !samePath(tree, named.workRoot)) {
-        throw await refusal(request, caller, { repo: named, kind: kindAt(caller, named) }, mismatch("task_id", `dir is ${quote(named.workRoot ?? named.start, 200)}, and that task's worktree is ${quote(tree, 200)}`));
+        throw await refusal(
+          request,
+          caller,
+          { repo: named, kind: kindAt(caller, named) },
+          mismatch(
+            "task_id",
+            `dir is ${quote(named.workRoot ?? named.start, 200)}, and that task's worktree is ${quote(tree, 200)}`,
+          ),
+        );
       }
     }
   }
@@ -79,16 +99,24 @@ async function locate(request: Request, caller: Caller): Promise<Found> {
 async function namedRepo(request: Request, dir: string): Promise<Repo> {
   const { ctx } = request;
   if (ctx.surface === "mcp" && !isAbsolute(dir)) {
-    throw new DotbotError("INVALID_INPUT", `dir ${quote(dir, 200)} isn't absolute, and a server's working directory isn't its caller's`, {
-      hint: "give the whole path of the checkout",
-      details: { mismatched: ["dir"] },
-    });
+    throw new DotbotError(
+      "INVALID_INPUT",
+      `dir ${quote(dir, 200)} isn't absolute, and a server's working directory isn't its caller's`,
+      {
+        hint: "give the whole path of the checkout",
+        details: { mismatched: ["dir"] },
+      },
+    );
   }
   const repo = await resolveRepo(ctx, dir);
   if (worksInTree(request)) requireTree(repo);
   // A queue is the same from all checkouts, sound or not; but a place that is none of them wasn't meant by anybody.
   const insideGitDir = repo.workRoot === null && repo.kind !== "bare";
-  if (insideGitDir || (repo.workRoot !== null && brokenWorktreeAround(repo.start, repo.workRoot, repo.commonDir) !== null)) requireTree(repo);
+  if (
+    insideGitDir ||
+    (repo.workRoot !== null && brokenWorktreeAround(repo.start, repo.workRoot, repo.commonDir) !== null)
+  )
+    requireTree(repo);
   return repo;
 }
 
@@ -101,7 +129,9 @@ function worksInTree({ rule, op }: Request): boolean {
 async function taskTree(request: Request, repo: Repo | null): Promise<string | null> {
   if (repo === null || request.taskId === null) return null;
   const { worktreeOf } = await import("./task.ts");
-  const tree = worktreeOf(repo, request.taskId, (task) => spell(request.op, request.ctx.surface, { ...request.input, task_id: task }));
+  const tree = worktreeOf(repo, request.taskId, (task) =>
+    spell(request.op, request.ctx.surface, { ...request.input, task_id: task }),
+  );
   if (tree !== null || request.branchGiven || request.dir !== null) return tree;
   throw new DotbotError("NOT_FOUND", `the task ${quote(request.taskId)} has no worktree, so it names no checkout`, {
     hint: "name the checkout with dir, or make the task's worktree first",
@@ -169,24 +199,41 @@ export async function soleRoot(ctx: Ctx): Promise<Repo | null> {
   }
 }
 
-async function unselected(request: Request, caller: Caller, selection: Exclude<Selection, { ok: true }>, inside: readonly Inside[]): Promise<DotbotError> {
+async function unselected(
+  request: Request,
+  caller: Caller,
+  selection: Exclude<Selection, { ok: true }>,
+  inside: readonly Inside[],
+): Promise<DotbotError> {
   const { ctx } = request;
   const { repo } = caller;
   const root = selection.because === "signal" ? await soleRoot(ctx) : null;
   const candidates: Candidate[] = [
     ...(root === null ? [] : presentCheckouts(root)),
     ...(repo === null ? [] : presentCheckouts(repo)),
-    ...(selection.because === "inside" || selection.because === "signal" ? inside.map(({ dir, ownerRepo }) => ({ dir, ownerRepo })) : []),
+    ...(selection.because === "inside" || selection.because === "signal"
+      ? inside.map(({ dir, ownerRepo }) => ({ dir, ownerRepo }))
+      : []),
   ];
-  const why = selection.because === "caller" ? `${selection.why} (looked at: ${caller.tried.map((path) => quote(path, 200)).join(", ") || "nothing"})` : selection.why;
+  const why =
+    selection.because === "caller"
+      ? `${selection.why} (looked at: ${caller.tried.map((path) => quote(path, 200)).join(", ") || "nothing"})`
+      : selection.why;
   const target = repo === null ? null : { repo, kind: kindAt(caller, repo) };
   return await refusal(request, caller, target, { ...selection, why }, candidates);
 }
 
 /** An error that speaks of a command line, for a caller that has none. Refusals and bad input speak its language already. */
 function forTool(error: unknown): unknown {
-  if (!(error instanceof DotbotError) || error.details?.["op"] !== undefined || error.details?.["mismatched"] !== undefined) return error;
-  const aboutPlace = ["NOT_A_REPOSITORY", "NOT_FOUND", "STATE_ROOT_UNKNOWN", "REFUSED", "INVALID_INPUT"].includes(error.code);
+  if (
+    !(error instanceof DotbotError) ||
+    error.details?.["op"] !== undefined ||
+    error.details?.["mismatched"] !== undefined
+  )
+    return error;
+  const aboutPlace = ["NOT_A_REPOSITORY", "NOT_FOUND", "STATE_ROOT_UNKNOWN", "REFUSED", "INVALID_INPUT"].includes(
+    error.code,
+  );
   return new DotbotError(error.code, error.message, {
     ...(aboutPlace ? { hint: "give dir: the whole path of a checkout that exists and is sound" } : {}),
     ...(error.details === undefined ? {} : { details: error.details }),

@@ -49,7 +49,8 @@ async function insideAt(ctx: RepoCtx, hit: string, repo: Repo, around: string | 
   if (dir === null) return null;
   try {
     const child = await resolveRepo(ctx, dir);
-    if (child.workRoot === null || !samePath(child.workRoot, dir) || samePath(child.commonDir, repo.commonDir)) return null;
+    if (child.workRoot === null || !samePath(child.workRoot, dir) || samePath(child.commonDir, repo.commonDir))
+      return null;
     const { key, ownerRepo } = await readIdentity(ctx, child);
     return key === null || key === around ? null : { dir, ownerRepo, repo: child };
   } catch (error) {

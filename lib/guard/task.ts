@@ -22,7 +22,9 @@ export interface BranchTask {
 
 /** The worktree of the task that answers to `name`; null when it has none. Throws TASK_NOT_FOUND, AMBIGUOUS_TASK. */
 export function worktreeOf(repo: Repo, name: string, example: (task: string) => string): string | null {
-  return withLedger(repo, (ledger) => pathIn(ledger.record(WORKTREE_RECORDS, findTask(ledger, name, example).id))) ?? null;
+  return (
+    withLedger(repo, (ledger) => pathIn(ledger.record(WORKTREE_RECORDS, findTask(ledger, name, example).id))) ?? null
+  );
 }
 
 /** The task of a branch: the one named, or else the one whose worktree the checkout is. */
@@ -47,7 +49,10 @@ export function taskOf(repo: Repo, name: string | undefined, example: (task: str
 
 /** A task that could be worked on, for examples. */
 export function anyOpenTask(repo: Repo): string | null {
-  return withLedger(repo, (ledger) => ledger.tasks("place = 'view' AND status IN ('todo', 'analysed')")[0]?.id8 ?? null);
+  return withLedger(
+    repo,
+    (ledger) => ledger.tasks("place = 'view' AND status IN ('todo', 'analysed')")[0]?.id8 ?? null,
+  );
 }
 
 function withLedger<T>(repo: Repo, read: (ledger: Ledger) => T): T | null {
@@ -62,10 +67,17 @@ function withLedger<T>(repo: Repo, read: (ledger: Ledger) => T): T | null {
 }
 
 function pathIn(record: unknown): string | null {
-  return typeof record === "object" && record !== null && "path" in record && typeof record.path === "string" ? record.path : null;
+  return typeof record === "object" && record !== null && "path" in record && typeof record.path === "string"
+    ? record.path
+    : null;
 }
 
 function issueNumber(value: unknown): number[] {
-  const number = typeof value === "number" ? value : typeof value === "string" ? Number(/^#?(\d+)$/.exec(value.trim())?.[1]) : Number.NaN;
+  const number =
+    typeof value === "number"
+      ? value
+      : typeof value === "string"
+        ? Number(/^#?(\d+)$/.exec(value.trim())?.[1])
+        : Number.NaN;
   return Number.isSafeInteger(number) && number > 0 ? [number] : [];
 }

@@ -107,8 +107,8 @@ async function baseTip(ctx: GitCtx, workRoot: string, settings: Settings, branch
 }
 
 /** The same for a checkout as it comes, or for a base that the caller names. Throws NOT_FOUND when that doesn't exist. */
-export async function changeBase(ctx: GitCtx, repo: Repo, workRoot: string, settings: Settings, named?: string): Promise<string | null> {
-  if (named === undefined) return (await baseFrom(ctx, repo, workRoot, settings, recordedBase(repo))).base;
+export async function changeBase(ctx: GitCtx, repo: Repo, workRoot: string, settings: Settings, named?: string): Promise<ChangeBase> {
+  if (named === undefined) return await baseFrom(ctx, repo, workRoot, settings, recordedBase(repo));
   const tip = await commitOf(ctx, workRoot, refuseOption(named, "base"));
   if (tip === null) {
     throw new DotbotError("NOT_FOUND", `there is no commit ${quote(named)} to compare with`, {
@@ -116,6 +116,6 @@ export async function changeBase(ctx: GitCtx, repo: Repo, workRoot: string, sett
       example: "dotbot guard scan --base main",
     });
   }
-  const { sha } = await readHead(ctx, repo);
-  return sha === null ? null : await mergeBase(ctx, workRoot, sha, tip);
+  const { sha: head } = await readHead(ctx, repo);
+  return { head, base: head === null ? null : await mergeBase(ctx, workRoot, head, tip) };
 }

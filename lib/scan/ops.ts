@@ -110,7 +110,7 @@ async function sourceOf(call: Call, input: ScanInput, workRoot: string): Promise
   if (input.all === true) return { kind: "all" };
   if (input.range !== undefined) return { kind: "range", range: input.range };
   const settings = loadSettings({ ...call, note: () => undefined }, call.target.repo.stateRoot);
-  return { kind: "changes", base: await changeBase(call, call.target.repo, workRoot, settings, input.base) };
+  return { kind: "changes", ...(await changeBase(call, call.target.repo, workRoot, settings, input.base)) };
 }
 
 /** A change is judged by the baseline that it started from: its own additions to it don't count yet. */

@@ -10,8 +10,8 @@ import { quote } from "../text.ts";
 import { displayPath, parsePatch, wholeText, type Opaque, type Patch, type Text } from "./patch.ts";
 
 export type Source =
-  /** What was added since `base` (a commit; null: since HEAD): in commits, in the index, in the files, tracked or not. */
-  | { readonly kind: "changes"; readonly base: string | null }
+  /** What was added since `base` (null: since HEAD) up to `head` (null: no commit yet), in the index, in the files, tracked or not. */
+  | { readonly kind: "changes"; readonly base: string | null; readonly head: string | null }
   /** What the index adds to HEAD, whatever is in the files. */
   | { readonly kind: "staged" }
   /** Every tracked file, as it is now. */
@@ -51,7 +51,7 @@ export async function readSource(ctx: GitCtx, source: Source, options: SourceOpt
   const reader = new Reader(ctx, options, sink);
   switch (source.kind) {
     case "changes":
-      return await reader.changes(source.base);
+      return await reader.changes(source.base, source.head);
     case "staged":
       return await reader.staged();
     case "all":
@@ -72,8 +72,7 @@ class Reader {
     this.sink = sink;
   }
 
-  async changes(base: string | null): Promise<void> {
-    const head = await this.head();
+  async changes(base: string | null, head: string | null): Promise<void> {
     const status = await this.bytes([
       ...QUIET, "status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all", "--", ":/", ...NOT_QUEUE,
     ]);
@@ -82,7 +81,7 @@ class Reader {
     // `1 XY …`: X is the state in the index, Y in the file.
     const isStaged = marks.some((field) => field[2] !== DOT);
     const isEdited = marks.some((field) => field[3] !== DOT);
-    if (base !== null && base !== head) await this.diff([base, head ?? (await this.emptyTree())], NOT_QUEUE);
+    if (base !== null && head !== null && base !== head) await this.diff([base, head], NOT_QUEUE);
     if (isStaged) await this.diff(["--cached", head ?? (await this.emptyTree())], NOT_QUEUE);
     if (isEdited) await this.diff([], NOT_QUEUE, true);
     for (const field of fields) if (field[0] === 0x3f) this.file(field.subarray(2));

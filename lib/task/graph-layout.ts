@@ -83,7 +83,8 @@ export function layoutOf(graph: Graph): Layout {
       }
       last = next;
     };
-    for (let layer = start.layer + 1; small && layer < end.layer; layer++) {
+    const passed = small ? Math.max(0, end.layer - start.layer - 1) : 0;
+    for (let layer = start.layer + 1; layer <= start.layer + passed; layer++) {
       const lane = cellAt(`${start.key} ${layer}`, layer, null);
       lanes.push(lane);
       step(lane);
@@ -97,10 +98,13 @@ export function layoutOf(graph: Graph): Layout {
   const x = (cell: Cell): number => BOX.margin + cell.layer * (BOX.width + BOX.gapX);
   const all = [...cells.values()];
   return {
-    boxes: all.flatMap((cell) => (cell.node === null ? [] : [{ node: cell.node, x: x(cell), y: cell.y - BOX.height / 2 }])),
+    boxes: all.flatMap((cell) =>
+      cell.node === null ? [] : [{ node: cell.node, x: x(cell), y: cell.y - BOX.height / 2 }],
+    ),
     lines: ways.map(({ edge, start, lanes, end }) => ({
       ...edge,
-      critical: start.node?.critical === true && end.node?.critical === true && end.layer > start.layer && follows(graph, edge),
+      critical:
+        start.node?.critical === true && end.node?.critical === true && end.layer > start.layer && follows(graph, edge),
       start: { x: x(start) + BOX.width, y: start.y },
       lanes: lanes.map((lane) => ({ x: x(lane), y: lane.y })),
       end: { x: x(end), y: end.y },
@@ -200,7 +204,11 @@ function settle(column: readonly Cell[], wish: (cell: Cell) => number): void {
     offsets.push((offsets[i - 1] ?? 0) + (above === undefined ? 0 : distance(above, cell)));
     const weight = cell.node === null ? 4 : 1;
     let block = { sum: (wish(cell) - (offsets[i] ?? 0)) * weight, weight, size: 1 };
-    for (let last = blocks.at(-1); last !== undefined && last.sum / last.weight > block.sum / block.weight; last = blocks.at(-1)) {
+    for (
+      let last = blocks.at(-1);
+      last !== undefined && last.sum / last.weight > block.sum / block.weight;
+      last = blocks.at(-1)
+    ) {
       blocks.pop();
       block = { sum: last.sum + block.sum, weight: last.weight + block.weight, size: last.size + block.size };
     }

@@ -2,7 +2,7 @@
 import type { Ctx } from "../ctx.ts";
 import { lifeOf } from "../process.ts";
 import { type Claim, type Holder, standing } from "./claim.ts";
-import { sessionOf } from "./provenance.ts";
+import { oneLine, sessionOf } from "./provenance.ts";
 
 export interface HolderInput {
   owner?: string | undefined;
@@ -14,8 +14,9 @@ export interface HolderInput {
 export function holderOf(ctx: Ctx, input: HolderInput): Holder {
   const token = input.claim_token ?? (ctx.surface === "cli" ? ctx.env["DOTBOT_CLAIM"] : undefined);
   const owner = input.owner ?? (ctx.surface === "cli" ? ctx.env["DOTBOT_OWNER"] : undefined);
+  const name = owner === undefined ? "" : oneLine(ctx, owner, "owner");
   return {
-    owner: owner === undefined || owner.trim() === "" ? null : owner.trim(),
+    owner: name === "" ? null : name,
     session: sessionOf(ctx, input.session_id),
     token: token === undefined || token.trim() === "" ? null : token.trim(),
   };

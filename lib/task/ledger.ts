@@ -10,6 +10,7 @@ import { dirname, join } from "node:path";
 
 import { DotbotError } from "../error.ts";
 import { exists, makeDirectory, readText, removeFile, rename, writeFailure, writeHint } from "../files.ts";
+import { markOf } from "../process.ts";
 import { quote } from "../text.ts";
 import type { Facts, HistoryEntry, Status } from "./model.ts";
 import { id8 } from "./model.ts";
@@ -236,9 +237,40 @@ export class Ledger {
         UNWRITABLE.some((prefix) => sqliteCode(error).startsWith(prefix));
       if (!unwritable) throw error;
       if (!present) return Ledger.memory(path);
-      const ledger = new Ledger(new Database(path, { readonly: true }), path, "readonly", waitMs);
+      const ledger = new Ledger(Ledger.openToRead(path), path, "readonly", waitMs);
       ledger.patient();
-      return ledger.version === 0 ? Ledger.memory(path) : ledger;
+      return ledger.readableVersion() === 0 ? Ledger.memory(path) : ledger;
+    }
+  }
+
+  private static openToRead(path: string): Database {
+    try {
+      return new Database(path, { readonly: true });
+    } catch (error) {
+      if (!["SQLITE_IOERR", ...UNWRITABLE].some((prefix) => sqliteCode(error).startsWith(prefix))) throw error;
+      throw new DotbotError("READ_ONLY", `the ledger ${quote(path, 300)} can neither be written nor read`, {
+        hint: "it must be a file that you may read; look at what stands there, and whose it is",
+        details: { path, sqlite: sqliteCode(error) },
+      });
+    }
+  }
+
+  /** The schema's version. READ_ONLY where a commit was cut short: undoing it takes the right to write. */
+  private readableVersion(): number {
+    try {
+      return this.version;
+    } catch (error) {
+      if (!UNWRITABLE.some((prefix) => sqliteCode(error).startsWith(prefix))) throw error;
+      this.close();
+      throw new DotbotError(
+        "READ_ONLY",
+        `the ledger ${quote(this.path, 300)} can't be read: a write was cut short, and undoing it takes the right to write`,
+        {
+          hint: "run any dotbot command once where the ledger can be written; nothing is lost",
+          example: "dotbot task list",
+          details: { path: this.path },
+        },
+      );
     }
   }
 
@@ -647,7 +679,9 @@ export class Ledger {
 
   private locked(waitMs: number): DotbotError {
     const [pid, ...words] = (readText(this.writerFile) ?? "").trim().split(" ");
-    const holder = pid === undefined || pid === "" ? null : { pid: Number(pid), command: words.join(" ") };
+    // Whoever left its name and is gone holds nothing: the lock is somebody's who didn't say.
+    const writer = pid === undefined || pid === "" || markOf(Number(pid)) === null ? null : Number(pid);
+    const holder = writer === null ? null : { pid: writer, command: words.join(" ") };
     return new DotbotError(
       "LOCKED",
       holder === null

@@ -21,6 +21,8 @@ const SENSES: Readonly<Record<string, Sense>> = {
   "task release": { statuses: STATUSES, only: "claimed" },
   "task archive": { statuses: CLOSED },
   "task restore": { statuses: STATUSES, removedToo: true },
+  "wt run": { statuses: OPEN },
+  "wt undo": { statuses: ["done"] },
   "wt create": { statuses: OPEN, only: "without-worktree" },
 };
 

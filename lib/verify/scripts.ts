@@ -9,6 +9,8 @@ import { listBlobs, type BlobEntry } from "../git/blob.ts";
 import { parseNul } from "../git/parse.ts";
 import type { Repo } from "../git/repo.ts";
 import { git, gitText, type GitCtx } from "../git/run.ts";
+import { BASELINE_FILE, NO_BASELINE, parseBaseline, type Baseline } from "../scan/exemptions.ts";
+import { baselineIn } from "../scan/scan.ts";
 import { VERIFY_FOLDER, type VerifyFile } from "./plan.ts";
 
 export interface Script extends VerifyFile {
@@ -23,13 +25,34 @@ export interface Scripts {
   readonly files: readonly Script[];
 }
 
-/** `commit`: the base by which a change is judged; null before the first commit. */
-export async function loadScripts(ctx: GitCtx, repo: Repo, cwd: string, commit: string | null): Promise<Scripts> {
-  const tracked = commit === null ? [] : await listBlobs(ctx, cwd, commit, VERIFY_FOLDER);
-  if (tracked.length > 0) return { commit, files: await readBlobs(ctx, cwd, commit ?? "", tracked) };
+/** What a change is judged by. */
+export interface Judge {
+  readonly baseline: Baseline;
+  readonly scripts: Scripts;
+}
+
+/**
+ * `commit`: the base by which a change is judged; null before the first commit. Error: INVALID_INPUT for a baseline that can't
+ * be read.
+ */
+export async function loadJudge(ctx: GitCtx, repo: Repo, cwd: string, commit: string | null): Promise<Judge> {
+  if (commit === null) return { baseline: baselineIn(cwd), scripts: await ownScripts(ctx, repo) };
+  const entries = await listBlobs(ctx, cwd, commit, [`${VERIFY_FOLDER}/`, BASELINE_FILE]);
+  const accepted = entries.find(({ path }) => path === BASELINE_FILE);
+  const tracked = entries.filter((entry) => entry !== accepted);
+  const baseline =
+    accepted === undefined
+      ? NO_BASELINE
+      : parseBaseline(await gitText(ctx, ["cat-file", "blob", accepted.oid], { cwd, probe: true }), `${commit.slice(0, 12)}:${BASELINE_FILE}`);
+  const scripts = tracked.length > 0 ? { commit, files: await readBlobs(ctx, cwd, commit, tracked) } : await ownScripts(ctx, repo);
+  return { baseline, scripts };
+}
+
+/** The state root's, where the project doesn't track them. */
+async function ownScripts(ctx: GitCtx, repo: Repo): Promise<Scripts> {
   const folder = join(repo.stateRoot, VERIFY_FOLDER);
   const names = filesBelow(folder);
-  if (names.length === 0 || (await isTracked(ctx, repo.stateRoot))) return { commit, files: [] };
+  if (names.length === 0 || (await isTracked(ctx, repo.stateRoot))) return { commit: null, files: [] };
   return {
     commit: null,
     files: names.flatMap((name) => {

@@ -8,14 +8,13 @@ import { join } from "node:path";
 import type { Ctx } from "../ctx.ts";
 import { DotbotError } from "../error.ts";
 import { listNames, readContent, removeTree, statOrNull } from "../files.ts";
-import { readBlob } from "../git/blob.ts";
 import { operationIn, statusOf } from "../git/checkouts.ts";
 import type { StatusEntry } from "../git/parse.ts";
 import { commitOf, treeOf } from "../git/refs.ts";
 import { requireTree, resolveRepo, samePath, type Repo } from "../git/repo.ts";
 import { baseFrom, type WorktreeBase } from "../scan/base.ts";
-import { BASELINE_FILE, NO_BASELINE, parseBaseline, type Baseline } from "../scan/exemptions.ts";
-import { baselineIn, scan, type ScanResult } from "../scan/scan.ts";
+import { BASELINE_FILE } from "../scan/exemptions.ts";
+import { scan, type ScanResult } from "../scan/scan.ts";
 import { milliseconds, type Settings } from "../settings.ts";
 import { ledgerFolder } from "../task/ledger.ts";
 import { isQueuePath } from "../task/queue-paths.ts";
@@ -23,7 +22,7 @@ import { count, quote } from "../text.ts";
 import { Cache } from "./cache.ts";
 import { CONFIG_FILE, parseConfig, planScripts, type ScriptPlan } from "./plan.ts";
 import { runScript } from "./run.ts";
-import { changedJudge, loadScripts, ScriptFolder, type Scripts } from "./scripts.ts";
+import { changedJudge, loadJudge, ScriptFolder, type Scripts } from "./scripts.ts";
 
 export interface Check {
   /** `scan`, `git-clean`, or a script's file name. */
@@ -74,13 +73,13 @@ export async function verify(ctx: Ctx, repo: Repo, request: VerifyRequest): Prom
   const { workRoot } = place;
   const { head, base } = await baseFrom(ctx, place.repo, workRoot, request.settings, request.worktree);
   const judge = base ?? head;
-  const baseline = await baselineOf(ctx, workRoot, judge);
+  const { baseline, scripts } = await loadJudge(ctx, place.repo, workRoot, judge);
   ctx.progress("verifying: scan");
   try {
-    const scanned = await scan(ctx, { workRoot, source: { kind: "changes", base }, settings: request.settings.scan, baseline });
+    const source = { kind: "changes", base, head } as const;
+    const scanned = await scan(ctx, { workRoot, source, settings: request.settings.scan, baseline });
     const checks: Check[] = [scanCheck(scanned)];
     if (place.isOwn) checks.push(await cleanCheck(ctx, place.repo, workRoot));
-    const scripts = await loadScripts(ctx, place.repo, workRoot, judge);
     checks.push(...(await new Runner(ctx, place, request, { head, base }, scripts).run(checks.some(isInTheWay))));
     return {
       ok: !checks.some(isInTheWay),
@@ -125,12 +124,6 @@ async function placeOf(ctx: Ctx, repo: Repo, { worktree, isNamed }: VerifyReques
   }
   const own = await resolveRepo(ctx, worktree.path);
   return { repo: own, workRoot: requireTree(own), isOwn: true };
-}
-
-async function baselineOf(ctx: Ctx, workRoot: string, judge: string | null): Promise<Baseline> {
-  if (judge === null) return baselineIn(workRoot);
-  const bytes = await readBlob(ctx, workRoot, judge, BASELINE_FILE);
-  return bytes === null ? NO_BASELINE : parseBaseline(new TextDecoder().decode(bytes), `${judge.slice(0, 12)}:${BASELINE_FILE}`);
 }
 
 function isInTheWay({ status, required }: Check): boolean {

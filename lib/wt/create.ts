@@ -14,7 +14,7 @@ import { git, gitFailure } from "../git/run.ts";
 import { clearLockFiles, workMark } from "../git/stale.ts";
 import { ledgerFolder, type TaskRow } from "../task/ledger.ts";
 import { moveTask, type Moved, type MoveInput } from "../task/ops/move.ts";
-import { termsOf } from "../task/ops/claims.ts";
+import { termsOf } from "../task/ops/terms.ts";
 import { quote, shellWord } from "../text.ts";
 import { makeLocal, resolveBase, type Base } from "./base.ts";
 import { nowStamp, wtExample, type Bench } from "./bench.ts";

@@ -5,6 +5,7 @@
 import { DotbotError } from "../error.ts";
 import { settleAdvance } from "../git/advance.ts";
 import { samePath } from "../git/native.ts";
+import { clearRefLocks } from "../git/refs.ts";
 import { quote } from "../text.ts";
 import type { Bench } from "./bench.ts";
 import { finishComplete } from "./complete.ts";
@@ -29,6 +30,8 @@ export interface Recovered {
 export async function recover(bench: Bench): Promise<Recovered[]> {
   const settled: Recovered[] = [];
   const entries = pending(bench.place.commonDir);
+  const [first] = entries.map(({ entry }) => entry.at).sort();
+  if (first !== undefined) await clearRefLocks(bench.call, bench.place.mainRoot, [], new Date(first));
   // Innermost first: a completion takes a worktree away, an undo makes one, each with an entry of its own.
   for (const { name, entry } of entries.toSorted((a, b) => order(a.entry) - order(b.entry))) {
     const outcome = await settle(bench, name, entry);

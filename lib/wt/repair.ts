@@ -2,7 +2,7 @@
 import { join, resolve } from "node:path";
 
 import { DotbotError } from "../error.ts";
-import { isDirectory } from "../files.ts";
+import { isDirectory, removeFile } from "../files.ts";
 import { gitDirAt, linkedBothWays, listCheckouts } from "../git/checkouts.ts";
 import { backLinkOf, gitDirOf, gitFileTarget, physical, samePath } from "../git/native.ts";
 import { branchRef } from "../git/refs.ts";
@@ -55,6 +55,11 @@ async function repairOne(bench: Bench, id: string, worktree: TaskWorktree, path:
   if (record.locked === null && row !== undefined) {
     await git(call, ["worktree", "lock", "--reason", lockReason(row), "--", path], { cwd: place.mainRoot, okStatus: [0] });
     mended.push("lock");
+  }
+  // Links of ours to where the main checkout was.
+  for (const link of worktree.links) {
+    const at = join(path, link);
+    if (linkState(path, queue.stateRoot, link) === "foreign" && physical(at) === null) removeFile(at);
   }
   const before = QUEUE_PATHS.filter((link) => linkState(path, queue.stateRoot, link) === "ours");
   const links = await makeLinks(call, path, queue.stateRoot);

@@ -107,7 +107,7 @@ describe("every operation's examples", () => {
 });
 
 describe("help fits 80 columns", () => {
-  test.each(operations.map((op) => op.name))("%s", async (name) => {
+  test.each([...operations.map((op) => op.name), "completion", "shell-init", "mcp"])("%s", async (name) => {
     const { status, stdout } = await dotbot([...name.split(" "), "--help"], { cwd: root });
     expect(status).toBe(0);
     expect(stdout.split("\n").filter((line) => displayWidth(line) > 80)).toEqual([]);

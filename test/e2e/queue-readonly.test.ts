@@ -1,6 +1,6 @@
 /** An agent's sandbox that opens neither the ledger nor the task files: reads answer, and writes say what to open. */
 import { describe, expect, test } from "bun:test";
-import { chmodSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { at, makeWorld, type World } from "../kit/world.ts";
@@ -66,5 +66,23 @@ describe.skipIf(process.platform !== "linux")("writes", () => {
     const { message, hint } = await world.refused("READ_ONLY", ["task", "start", name], { under });
     expect(message).toContain(join(world.main, ".git", "dotbot"));
     expect(hint).toContain("writable");
+  });
+});
+
+describe("what stands where the ledger should is no fault of ours", () => {
+  test.each([
+    [
+      "a folder instead of the ledger",
+      "READ_ONLY",
+      (ledger: string) => mkdirSync(join(ledger, "queue.db"), { recursive: true }),
+    ],
+    ["a file instead of its folder", "REFUSED", (ledger: string) => writeFileSync(ledger, "")],
+  ] as const)("%s", async (_, code, obstruct) => {
+    await using world = await makeWorld();
+    const ledger = join(world.main, ".git", "dotbot");
+    rmSync(ledger, { recursive: true, force: true });
+    obstruct(ledger);
+    for (const args of [["list"], ["add", "A"]])
+      expect((await world.refused(code, ["task", ...args])).message).toContain(ledger);
   });
 });

@@ -121,7 +121,7 @@ describe("complete", () => {
     expect(readFileSync(join(world.main, "work.txt"), "utf8")).toBe("work\n");
   });
 
-  const inTheWay: readonly (readonly [title: string, setUp: (main: string) => Promise<unknown> | unknown, path: string])[] = [
+  const inTheWay: readonly (readonly [title: string, setUp: (main: string) => unknown, path: string])[] = [
     ["an edited file", (main) => write(main, { "src/code.txt": "mine\n" }), "src/code.txt"],
     ["a staged file", async (main) => (write(main, { "src/code.txt": "mine\n" }), await run(main, "add", "-A")), "src/code.txt"],
     ["the same content, staged", async (main) => (write(main, { "src/code.txt": "new\n" }), await run(main, "add", "-A")), "src/code.txt"],

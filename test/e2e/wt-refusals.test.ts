@@ -101,7 +101,7 @@ describe("create", () => {
 });
 
 describe("complete, from the task's side", () => {
-  const rows: readonly (readonly [title: string, change: (wt: Worktree, world: World) => Promise<unknown> | unknown, code: string, says: string])[] = [
+  const rows: readonly (readonly [title: string, change: (wt: Worktree, world: World) => unknown, code: string, says: string])[] = [
     ["detached", async (wt) => (await run(wt.path, "checkout", "-q", "--detach"), await commit(wt.path, { "more.txt": "m\n" })), "REFUSED", "detached"],
     ["on another branch", async (wt) => await run(wt.path, "switch", "-q", "-c", "other"), "REFUSED", 'on "other"'],
     ["mid-rebase", async (wt, world) => {
@@ -219,7 +219,7 @@ describe("complete, from the base's side", () => {
     expect((await world.refused("REFUSED", ["wt", "complete", worktree.id])).message).toContain("which can't be reached");
   });
 
-  const rejecting: readonly (readonly [title: string, setUp: (world: World) => Promise<unknown> | unknown, code: string])[] = [
+  const rejecting: readonly (readonly [title: string, setUp: (world: World) => unknown, code: string])[] = [
     ["a commit-msg hook", (world) => hook(world.main, "commit-msg", "echo 'say why' >&2; exit 1"), "REJECTED"],
     ["a reference-transaction hook", (world) => hook(world.main, "reference-transaction", 'if [ "$1" = prepared ] && grep -q refs/heads/main; then exit 1; fi'), "REJECTED"],
     ["signing", async (world) => (await world.git("config", "commit.gpgSign", "true"), await world.git("config", "gpg.program", "/bin/false")), "REJECTED"],

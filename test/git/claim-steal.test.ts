@@ -28,6 +28,15 @@ describe("taking over a claim goes into history, whichever verb does it", () => 
     expect((shown["claim"] as Loose | undefined)?.["owner"]).toBe(holder);
   });
 
+  test("as one line, whoever is named in it", async () => {
+    await using world = await makeWorld();
+    await world.call(add, { name: "A" });
+    await world.call(claim, { task_id: "A", owner: "an\u001b[31mn\n" });
+    await world.call(claim, { task_id: "A", owner: "bob", steal: "she\nleft\u2028" });
+    const life = (await world.call(history, { task_id: "A" })).result["history"] as Loose[];
+    expect(life.at(-1)).toMatchObject({ reason: "taken over from an[31mn: sheleft" });
+  });
+
   test("and nothing without a reason", async () => {
     await using world = await makeWorld();
     await world.call(add, { name: "A" });
@@ -38,7 +47,7 @@ describe("taking over a claim goes into history, whichever verb does it", () => 
   });
 });
 
-test("a task whose file was moved to done by hand is held by nobody", async () => {
+test("a task whose file was moved to done by hand is held by nobody, and shown as done", async () => {
   await using world = await makeWorld();
   await world.call(add, { name: "A" });
   const { path } = (await world.call(start, { task_id: "A", owner: "ann" })).result;
@@ -46,5 +55,6 @@ test("a task whose file was moved to done by hand is held by nobody", async () =
   mkdirSync(folder, { recursive: true });
   renameSync(String(path), join(folder, basename(String(path))));
   expect((await world.call(show, { task_id: "A" })).result).not.toHaveProperty("claim");
+  expect(await world.text(show, { task_id: "A" })).toMatch(/^status +done/m);
   expect((await world.call(reset, { task_id: "A" })).result).toMatchObject({ oldStatus: "done", newStatus: "todo" });
 });

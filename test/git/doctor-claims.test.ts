@@ -22,20 +22,31 @@ interface Sleeper extends AsyncDisposable {
   kill(): Promise<void>;
 }
 
+async function ended(child: Bun.Subprocess): Promise<void> {
+  child.kill(9);
+  await child.exited;
+}
+
 function sleeper(): Sleeper {
   const child = Bun.spawn(["sleep", "600"], { stdin: "ignore", stdout: "ignore", stderr: "ignore" });
-  const kill = async (): Promise<void> => {
-    child.kill(9);
-    await child.exited;
-  };
+  const kill = async (): Promise<void> => await ended(child);
   return { pid: child.pid, kill, [Symbol.asyncDispose]: kill };
 }
 
-const canUnshare = linux && Bun.spawnSync(["unshare", "-pf", "--mount-proc", "true"], { stderr: "ignore" }).exitCode === 0;
+const canUnshare =
+  linux && Bun.spawnSync(["unshare", "-pf", "--mount-proc", "true"], { stderr: "ignore" }).exitCode === 0;
 
 /** Runs something in a pid namespace of its own, with a /proc of its own. */
-function inNamespace(words: readonly string[], options: { readonly cwd?: string; readonly env?: Record<string, string> } = {}) {
-  return Bun.spawn(["unshare", "-pf", "--kill-child", "--mount-proc", ...words], { stdin: "ignore", stdout: "pipe", stderr: "pipe", ...options });
+function inNamespace(
+  words: readonly string[],
+  options: { readonly cwd?: string; readonly env?: Record<string, string> } = {},
+) {
+  return Bun.spawn(["unshare", "-pf", "--kill-child", "--mount-proc", ...words], {
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+    ...options,
+  });
 }
 
 const KIT = join(import.meta.dir, "..", "..", "lib", "process.ts");
@@ -44,6 +55,10 @@ const KIT = join(import.meta.dir, "..", "..", "lib", "process.ts");
 async function lifeSeenFromInside(mark: ProcessMark): Promise<string> {
   const script = `import { lifeOf } from ${JSON.stringify(KIT)}; console.log(lifeOf(${JSON.stringify(mark)}));`;
   return (await inNamespace([process.execPath, "-e", script]).stdout.text()).trim();
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setImmediate(resolve));
 }
 
 function mark(pid: number): ProcessMark {
@@ -62,15 +77,25 @@ describe("whether a process lives", () => {
   });
 
   test.skipIf(!linux)("a zombie has ended", async () => {
-    // The shell's child ends; the shell, replaced by a sleep, never reaps it.
-    const child = Bun.spawn(["sh", "-c", "true & echo $!; exec sleep 600"], { stdout: "pipe" });
+    // The shell has become a sleep before its child ends, and a sleep reaps nobody.
+    const child = Bun.spawn(["sh", "-c", "sleep 600 & echo $!; exec sleep 600"], {
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "ignore",
+    });
+    await using _ = { [Symbol.asyncDispose]: async () => await ended(child) };
     const { value } = await child.stdout.getReader().read();
     const pid = Number(new TextDecoder().decode(value));
-    const isZombie = async (): Promise<boolean> => (await Bun.file(`/proc/${pid}/stat`).text()).includes(") Z ");
-    while (!(await isZombie())) await new Promise((resolve) => setImmediate(resolve));
-    expect(lifeOf({ ...mark(process.pid), pid, start: (await Bun.file(`/proc/${pid}/stat`).text()).split(") ")[1]?.split(" ")[19] ?? "" })).toBe("dead");
-    child.kill(9);
-    await child.exited;
+    await until(
+      async () =>
+        (await Bun.file(`/proc/${child.pid}/comm`).text()) === "sleep\n" &&
+        (await Bun.file(`/proc/${pid}/comm`).text()) === "sleep\n",
+    );
+    const made = mark(pid);
+    expect(lifeOf(made)).toBe("alive");
+    process.kill(pid, "SIGKILL");
+    await until(async () => (await Bun.file(`/proc/${pid}/stat`).text()).includes(") Z "));
+    expect(lifeOf(made)).toBe("dead");
   });
 
   test.skipIf(!linux)("a recycled pid isn't the owner's", () => {
@@ -91,14 +116,13 @@ describe("whether a process lives", () => {
   test.skipIf(!canUnshare)("from around it one in another namespace is seen to live, and to have ended", async () => {
     const script = `import { markOf } from ${JSON.stringify(KIT)}; console.log(JSON.stringify(markOf(process.pid))); setInterval(() => {}, 1000);`;
     const child = inNamespace([process.execPath, "-e", script]);
+    await using _ = { [Symbol.asyncDispose]: async () => await ended(child) };
     const { value } = await child.stdout.getReader().read();
     const made = JSON.parse(new TextDecoder().decode(value)) as ProcessMark;
     expect(made.namespace).not.toBe(mark(process.pid).namespace);
     expect(lifeOf(made)).toBe("alive");
-    child.kill(9);
-    await child.exited;
-    const ended = (): boolean => lifeOf(made) !== "alive";
-    while (!ended()) await new Promise((resolve) => setImmediate(resolve));
+    await ended(child);
+    await until(async () => lifeOf(made) !== "alive");
     expect(["dead", "unknown"]).toContain(lifeOf(made));
   });
 });
@@ -123,21 +147,31 @@ describe("claims of processes, by the program itself", () => {
     await using world = await makeWorld({ seeds: [{}] });
     await using holder = sleeper();
     await world.ok(["task", "claim", TASK, "--owner", "ada", "--pid", String(holder.pid)]);
-    const child = inNamespace([await binary(), "task", "claim", TASK, "--owner", "bob", "--json"], { cwd: world.main, env: cleanEnv() });
+    const child = inNamespace([await binary(), "task", "claim", TASK, "--owner", "bob", "--json"], {
+      cwd: world.main,
+      env: cleanEnv(),
+    });
     expect(JSON.parse(await child.stdout.text())).toMatchObject({ error: { code: "NOT_HOLDER" } });
   });
 
   test("of twenty that start one task at once one wins, and it is the one that the ledger names", async () => {
     await using world = await makeWorld({ seeds: [{}] });
     const outcomes = await Promise.all(
-      Array.from({ length: 20 }, async (_, n) => await world.dotbot(["task", "start", TASK, "--owner", `owner-${n}`, "--json"])),
+      Array.from(
+        { length: 20 },
+        async (_, n) => await world.dotbot(["task", "start", TASK, "--owner", `owner-${n}`, "--json"]),
+      ),
     );
     const winners = outcomes.flatMap(({ status }, n) => (status === 0 ? [`owner-${n}`] : []));
-    expect(outcomes.filter(({ status }) => status !== 0).every(({ stdout }) => stdout.includes("NOT_HOLDER"))).toBe(true);
+    expect(outcomes.filter(({ status }) => status !== 0).every(({ stdout }) => stdout.includes("NOT_HOLDER"))).toBe(
+      true,
+    );
     expect(winners).toHaveLength(1);
     const ctx = { ...(await contextOf(world)) };
     using queue = await Queue.open(ctx, await resolveRepo(ctx));
-    expect([...queue.ledger.claims().values()].map((text) => (JSON.parse(text) as { owner: string }).owner)).toEqual(winners);
+    expect([...queue.ledger.claims().values()].map((text) => (JSON.parse(text) as { owner: string }).owner)).toEqual(
+      winners,
+    );
   });
 });
 
@@ -145,4 +179,3 @@ async function contextOf(world: World) {
   await using other = await makeCallWorld();
   return other.ctx({ cwd: world.main });
 }
-

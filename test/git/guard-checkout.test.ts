@@ -14,12 +14,17 @@ let template: TempDir;
 beforeAll(async () => {
   template = await tempDir();
   const dir = template;
-  const specs = (count: number): Record<string, string> => Object.fromEntries(Array.from({ length: count }, (_, i) => [`specs/${i + 1}.spec`, "ok\n"]));
+  const specs = (count: number): Record<string, string> =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`specs/${i + 1}.spec`, "ok\n"]));
   const a = await makeRepo(dir.path("a"), { files: specs(6), init: ["--template=", "--initial-branch=main"] });
   await git(dir.root, "init", "-q", "--bare", "--template=", "forge.git");
   await git(a, "remote", "add", "origin", dir.path("forge.git"));
   await git(a, "push", "-q", "origin", "main");
-  for (const [branch, ref] of [["nine", "refs/pull/9/head"], ["four", "refs/merge-requests/4/head"], ["feature", "refs/heads/feature"]] as const) {
+  for (const [branch, ref] of [
+    ["nine", "refs/pull/9/head"],
+    ["four", "refs/merge-requests/4/head"],
+    ["feature", "refs/heads/feature"],
+  ] as const) {
     await git(a, "switch", "-q", "-c", branch, "main");
     write(a, branch === "nine" ? specs(9) : { [`${branch}.txt`]: "x\n" });
     await git(a, "add", "-A");
@@ -52,7 +57,10 @@ test("the incident: the server stands in A with six specs, the caller works in B
   const before = stateOf(a)["tree"];
   const refused = await failure(guard("checkout", { pr: 9 }, server(a)));
   expect(refused.message).toContain(a);
-  expect(refused).toMatchObject({ code: "REFUSED", details: { missing: ["dir"], target: { repoPath: a }, candidates: [{ dir: b }, { dir: a }] } });
+  expect(refused).toMatchObject({
+    code: "REFUSED",
+    details: { missing: ["dir"], target: { repoPath: a }, candidates: [{ dir: b }, { dir: a }] },
+  });
   expect(exampleIn(refused)).toEqual({ tool: "guard_checkout", arguments: { pr: 9, dir: b } });
 
   const sha = await shaAt(dir, "refs/pull/9/head");
@@ -66,10 +74,28 @@ test("the incident: the server stands in A with six specs, the caller works in B
 describe("what can be checked out", () => {
   const rows: readonly [string, (dir: TempDir) => Promise<Result>, string | null, string, string][] = [
     ["a local branch", async () => ({ ref: "local" }), "local", "branch", "refs/heads/main"],
-    ["a branch that only the remote has", async () => ({ ref: "feature" }), "feature", "new-branch", "refs/heads/feature"],
+    [
+      "a branch that only the remote has",
+      async () => ({ ref: "feature" }),
+      "feature",
+      "new-branch",
+      "refs/heads/feature",
+    ],
     ["a commit", async (dir) => ({ ref: await shaAt(dir, "main") }), null, "commit", "refs/heads/main"],
-    ["a commit in short", async (dir) => ({ ref: (await shaAt(dir, "main")).slice(0, 8) }), null, "commit", "refs/heads/main"],
-    ["a commit that only the remote has", async (dir) => ({ ref: await shaAt(dir, "feature") }), null, "commit", "refs/heads/feature"],
+    [
+      "a commit in short",
+      async (dir) => ({ ref: (await shaAt(dir, "main")).slice(0, 8) }),
+      null,
+      "commit",
+      "refs/heads/main",
+    ],
+    [
+      "a commit that only the remote has",
+      async (dir) => ({ ref: await shaAt(dir, "feature") }),
+      null,
+      "commit",
+      "refs/heads/feature",
+    ],
     ["a pull request", async () => ({ pr: 9 }), null, "pull-request", "refs/pull/9/head"],
     ["a merge request", async () => ({ pr: 4 }), null, "pull-request", "refs/merge-requests/4/head"],
   ];
@@ -93,25 +119,62 @@ describe("what can be checked out", () => {
     await git(b, "switch", "-q", "--detach");
     await git(b, "commit", "-q", "--allow-empty", "-m", "on no branch");
     const sha = await git(b, "rev-parse", "HEAD");
-    expect(await guard("checkout", { ref: "work" }, { cwd: b })).toMatchObject({ leftBehind: true, from: { branch: null, headSha: sha } });
+    expect(await guard("checkout", { ref: "work" }, { cwd: b })).toMatchObject({
+      leftBehind: true,
+      from: { branch: null, headSha: sha },
+    });
   });
 });
 
 describe("what isn't, and leaves the tree where it was", () => {
   const SOME = "1234567890123456789012345678901234567890";
   const rows: readonly [string, (dir: TempDir) => Promise<Result> | Result, string, RegExp][] = [
-    ["another commit than expected", () => ({ ref: "local", expect_sha: SOME }), "REFUSED", /expect_sha is "1234567890123456789012345678901234567890", and local is [0-9a-f]{40}/],
-    ["another pull request than expected", () => ({ pr: 9, expect_sha: SOME }), "REFUSED", /pull request 9 is [0-9a-f]{40}/],
+    [
+      "another commit than expected",
+      () => ({ ref: "local", expect_sha: SOME }),
+      "REFUSED",
+      /expect_sha is "1234567890123456789012345678901234567890", and local is [0-9a-f]{40}/,
+    ],
+    [
+      "another pull request than expected",
+      () => ({ pr: 9, expect_sha: SOME }),
+      "REFUSED",
+      /pull request 9 is [0-9a-f]{40}/,
+    ],
     ["neither ref nor pr", () => ({}), "REFUSED", /neither a branch/],
     ["both", () => ({ ref: "local", pr: 9 }), "REFUSED", /both ref and pr/],
     ["a name that nobody has", () => ({ ref: "locl" }), "NOT_FOUND", /no branch or commit "locl"/],
     ["a pull request that isn't there", () => ({ pr: 77 }), "NOT_FOUND", /no pull request 77/],
-    ["a remote that isn't there", () => ({ pr: 9, remote: "upstream" }), "NOT_FOUND", /"upstream" isn't a configured remote/],
+    [
+      "a remote that isn't there",
+      () => ({ pr: 9, remote: "upstream" }),
+      "NOT_FOUND",
+      /"upstream" isn't a configured remote/,
+    ],
     ["a URL as remote", (dir) => ({ pr: 9, remote: dir.path("forge.git") }), "NOT_FOUND", /isn't a configured remote/],
     ["a branch that another checkout has", () => ({ ref: "main" }), "REFUSED", /is checked out in/],
-    ["a file's name", async (dir) => (await git(dir.path("b"), "mv", "specs/1.spec", "named"), await git(dir.path("b"), "commit", "-q", "-m", "named"), { ref: "named" }), "NOT_FOUND", /no branch or commit "named"/],
-    ["over changed files", (dir) => (write(dir.path("b"), { "specs/1.spec": "mine\n" }), { ref: "local" }), "DIRTY", /modified or staged there: "specs\/1\.spec"/],
-    ["over an untracked file", (dir) => (write(dir.path("b"), { "feature.txt": "mine\n" }), { ref: "feature" }), "DIRTY", /would overwrite "feature\.txt"/],
+    [
+      "a file's name",
+      async (dir) => (
+        await git(dir.path("b"), "mv", "specs/1.spec", "named"),
+        await git(dir.path("b"), "commit", "-q", "-m", "named"),
+        { ref: "named" }
+      ),
+      "NOT_FOUND",
+      /no branch or commit "named"/,
+    ],
+    [
+      "over changed files",
+      (dir) => (write(dir.path("b"), { "specs/1.spec": "mine\n" }), { ref: "local" }),
+      "DIRTY",
+      /modified or staged there: "specs\/1\.spec"/,
+    ],
+    [
+      "over an untracked file",
+      (dir) => (write(dir.path("b"), { "feature.txt": "mine\n" }), { ref: "feature" }),
+      "DIRTY",
+      /would overwrite "feature\.txt"/,
+    ],
     [
       "over an ignored file",
       async (dir) => {
@@ -124,18 +187,33 @@ describe("what isn't, and leaves the tree where it was", () => {
       "DIRTY",
       /would overwrite "feature\.txt"/,
     ],
-    ["a remote that can't be reached", async (dir) => (await git(dir.path("a"), "remote", "set-url", "origin", dir.path("gone.git")), { pr: 9 }), "NETWORK", /gone\.git/],
+    [
+      "a remote that can't be reached",
+      async (dir) => (await git(dir.path("a"), "remote", "set-url", "origin", dir.path("gone.git")), { pr: 9 }),
+      "NETWORK",
+      /gone\.git/,
+    ],
   ];
   for (const [name, given, code, message] of rows) {
     test(`${name}: ${code}`, async () => {
       await using dir = await world();
       const b = dir.path("b");
       const input = await given(dir);
-      const before = { tree: stateOf(b)["tree"], head: await git(b, "symbolic-ref", "HEAD"), sha: await git(b, "rev-parse", "HEAD"), status: (await tryRun(b, ["status", "--short"])).stdout };
+      const before = {
+        tree: stateOf(b)["tree"],
+        head: await git(b, "symbolic-ref", "HEAD"),
+        sha: await git(b, "rev-parse", "HEAD"),
+        status: (await tryRun(b, ["status", "--short"])).stdout,
+      };
       const facts = await failure(guard("checkout", input, { cwd: b }));
       expect(facts.code as string).toBe(code);
       expect(facts.message).toMatch(message);
-      expect({ tree: stateOf(b)["tree"], head: await git(b, "symbolic-ref", "HEAD"), sha: await git(b, "rev-parse", "HEAD"), status: (await tryRun(b, ["status", "--short"])).stdout }).toEqual(before);
+      expect({
+        tree: stateOf(b)["tree"],
+        head: await git(b, "symbolic-ref", "HEAD"),
+        sha: await git(b, "rev-parse", "HEAD"),
+        status: (await tryRun(b, ["status", "--short"])).stdout,
+      }).toEqual(before);
       if (code !== "REFUSED" || facts.details?.["example"] === undefined) return;
       expect(await guard("checkout", exampleIn(facts).arguments, { cwd: b })).toMatchObject({ repoPath: b });
     });
@@ -145,12 +223,18 @@ describe("what isn't, and leaves the tree where it was", () => {
     await using dir = await world();
     const b = dir.path("b");
     mkdirSync(dir.path("a/.git/hooks"), { recursive: true });
-    writeFileSync(dir.path("a/.git/hooks/post-checkout"), `#!/bin/sh\n[ -e "$GIT_DIR/moved" ] && exit 0\ntouch "$GIT_DIR/moved"\ngit commit -q --allow-empty -m sneaked\n`);
+    writeFileSync(
+      dir.path("a/.git/hooks/post-checkout"),
+      `#!/bin/sh\n[ -e "$GIT_DIR/moved" ] && exit 0\ntouch "$GIT_DIR/moved"\ngit commit -q --allow-empty -m sneaked\n`,
+    );
     chmodSync(dir.path("a/.git/hooks/post-checkout"), 0o755);
     const before = await git(b, "rev-parse", "HEAD");
     const facts = await failure(guard("checkout", { ref: "local" }, { cwd: b }));
     expect(facts).toMatchObject({ code: "REJECTED", details: { wanted: { branch: "local" } } });
-    expect([await git(b, "symbolic-ref", "--short", "HEAD"), await git(b, "rev-parse", "HEAD")]).toEqual(["work", before]);
+    expect([await git(b, "symbolic-ref", "--short", "HEAD"), await git(b, "rev-parse", "HEAD")]).toEqual([
+      "work",
+      before,
+    ]);
   });
 
   test("a filter that fails half-way: the tree goes back", async () => {
@@ -177,7 +261,13 @@ test("another repository's main checkout is never one's own to check out in", as
   const home = await makeRepo(dir.path("home"));
   const before = stateOf(dir.path("a"));
   const facts = await failure(guard("checkout", { ref: "local", dir: dir.path("a") }, { cwd: home }));
-  expect(facts).toMatchObject({ code: "REFUSED", details: { target: { kind: "foreign-primary" }, example: { arguments: { ref: "local", dir: dir.path("b") } } } });
+  expect(facts).toMatchObject({
+    code: "REFUSED",
+    details: { target: { kind: "foreign-primary" }, example: { arguments: { ref: "local", dir: dir.path("b") } } },
+  });
   expect(stateOf(dir.path("a"))).toEqual(before);
-  expect(await guard("checkout", exampleIn(facts).arguments, { cwd: home })).toMatchObject({ repoPath: dir.path("b"), branch: "local" });
+  expect(await guard("checkout", exampleIn(facts).arguments, { cwd: home })).toMatchObject({
+    repoPath: dir.path("b"),
+    branch: "local",
+  });
 });

@@ -29,7 +29,11 @@ describe("signals over MCP", () => {
     ["the client's root is the server's repository", (dir) => ({ roots: [dir.path("home")] }), "A"],
     ["… as a URL", (dir) => ({ roots: [`file://${dir.path("home")}`] }), "A"],
     ["… a subfolder of it", (dir) => ({ roots: [dir.path("home/sub")] }), "A"],
-    ["the client's root is another repository", (dir) => ({ roots: [dir.path("other")] }), /works in another repository/],
+    [
+      "the client's root is another repository",
+      (dir) => ({ roots: [dir.path("other")] }),
+      /works in another repository/,
+    ],
     ["the client's root is no repository", (dir) => ({ roots: [dir.root] }), "A"],
     ["… or nowhere", (dir) => ({ roots: [dir.path("gone")] }), "A"],
     ["several roots are no signal", (dir) => ({ roots: [dir.path("other"), dir.path("home")] }), "A"],
@@ -38,7 +42,11 @@ describe("signals over MCP", () => {
     ["the hint names another", () => ({ hint: "me/other" }), /DOTBOT_CALLER_REPO names another/],
     ["the hint can't be read", () => ({ hint: "https://github.com/me/home" }), /isn't of the form owner\/repo/],
     ["a blank hint is none", () => ({ hint: " " }), "A"],
-    ["a mismatch wins over a match", (dir) => ({ hint: "me/home", roots: [dir.path("other")] }), /works in another repository/],
+    [
+      "a mismatch wins over a match",
+      (dir) => ({ hint: "me/home", roots: [dir.path("other")] }),
+      /works in another repository/,
+    ],
   ];
   for (const [name, setting, expected] of rows) {
     test(`${name}: ${expected === "A" ? "allowed" : "refused"}`, async () => {
@@ -58,7 +66,9 @@ describe("signals over MCP", () => {
       expect(facts.message).toMatch(expected);
       expect([stateOf(home), stateOf(other)]).toEqual(before);
       const example = exampleIn(facts);
-      expect(await guard(example.tool, example.arguments, place)).toMatchObject({ repoPath: String(example.arguments["dir"]) });
+      expect(await guard(example.tool, example.arguments, place)).toMatchObject({
+        repoPath: String(example.arguments["dir"]),
+      });
       // With dir no signal is consulted.
       expect(await guard("add", { ...ADD, dir: home }, place)).toMatchObject({ repoPath: home });
     });
@@ -143,7 +153,11 @@ describe("a repository with several checkouts, over MCP", () => {
 
 describe("repositories inside another", () => {
   const rows: readonly [string, (dir: TempDir) => Promise<unknown>, readonly string[]][] = [
-    ["a clone of another", async (dir) => await withOrigin(dir.path("home/lib"), "https://github.com/me/lib.git"), ["lib"]],
+    [
+      "a clone of another",
+      async (dir) => await withOrigin(dir.path("home/lib"), "https://github.com/me/lib.git"),
+      ["lib"],
+    ],
     ["a dot folder", async (dir) => await withOrigin(dir.path("home/.lib"), "https://github.com/me/lib.git"), [".lib"]],
     [
       "a link to one elsewhere",
@@ -153,19 +167,54 @@ describe("repositories inside another", () => {
       },
       ["../far"],
     ],
-    ["a submodule", async (dir) => await git(dir.path("home"), "submodule", "--quiet", "add", await makeRepo(dir.path("sub")), "sub"), ["sub"]],
+    [
+      "a submodule",
+      async (dir) => await git(dir.path("home"), "submodule", "--quiet", "add", await makeRepo(dir.path("sub")), "sub"),
+      ["sub"],
+    ],
     ["another host", async (dir) => await withOrigin(dir.path("home/lib"), "https://gitlab.com/me/home.git"), ["lib"]],
-    ["another namespace of the same last names", async (dir) => await withOrigin(dir.path("home/lib"), "https://github.com/you/me/home.git"), ["lib"]],
+    [
+      "another namespace of the same last names",
+      async (dir) => await withOrigin(dir.path("home/lib"), "https://github.com/you/me/home.git"),
+      ["lib"],
+    ],
     ["an origin on a disk", async (dir) => await withOrigin(dir.path("home/lib"), "/srv/lib.git"), ["lib"]],
     ["plain folders", async (dir) => mkdirSync(dir.path("home/sub")), []],
     ["a clone without origin", async (dir) => await withOrigin(dir.path("home/lib"), null), []],
-    ["a clone of the same repository", async (dir) => await withOrigin(dir.path("home/again"), "git@github.com:Me/Home"), []],
-    ["a worktree of the same repository", async (dir) => await git(dir.path("home"), "worktree", "add", "-q", dir.path("home/wt")), []],
-    ["deeper than a child", async (dir) => await withOrigin(dir.path("home/a/lib"), "https://github.com/me/lib.git"), []],
-    ["a link to a folder of a repository", async (dir) => (await withOrigin(dir.path("far"), "https://github.com/me/far.git"), mkdirSync(dir.path("far/sub")), symlinkSync(dir.path("far/sub"), dir.path("home/link"))), []],
+    [
+      "a clone of the same repository",
+      async (dir) => await withOrigin(dir.path("home/again"), "git@github.com:Me/Home"),
+      [],
+    ],
+    [
+      "a worktree of the same repository",
+      async (dir) => await git(dir.path("home"), "worktree", "add", "-q", dir.path("home/wt")),
+      [],
+    ],
+    [
+      "deeper than a child",
+      async (dir) => await withOrigin(dir.path("home/a/lib"), "https://github.com/me/lib.git"),
+      [],
+    ],
+    [
+      "a link to a folder of a repository",
+      async (dir) => (
+        await withOrigin(dir.path("far"), "https://github.com/me/far.git"),
+        mkdirSync(dir.path("far/sub")),
+        symlinkSync(dir.path("far/sub"), dir.path("home/link"))
+      ),
+      [],
+    ],
     ["a dangling .git", async (dir) => write(dir.path("home/lib"), { ".git": "gitdir: /nowhere\n" }), []],
     ["a bare repository", async (dir) => await git(dir.root, "init", "-q", "--bare", dir.path("home/lib.git")), []],
-    ["neighbours, however many", async (dir) => (await withOrigin(dir.path("b"), "https://github.com/me/b.git"), await withOrigin(dir.path("c"), "https://github.com/me/c.git")), []],
+    [
+      "neighbours, however many",
+      async (dir) => (
+        await withOrigin(dir.path("b"), "https://github.com/me/b.git"),
+        await withOrigin(dir.path("c"), "https://github.com/me/c.git")
+      ),
+      [],
+    ],
   ];
   for (const [name, given, found] of rows) {
     test(`${name}: ${found.length === 0 ? "not counted" : "counted"}`, async () => {
@@ -177,9 +226,17 @@ describe("repositories inside another", () => {
       expect(inside.map((it) => it.dir)).toEqual(found.map((it) => dir.path("home", it)));
       if (found.length === 0) return;
       const facts = await failure(guard("branch delete", { name: "main" }, server(home)));
-      expect(facts).toMatchObject({ code: "REFUSED", details: { missing: ["dir"], candidates: [{ dir: home }, ...found.map((it) => ({ dir: dir.path("home", it) }))] } });
+      expect(facts).toMatchObject({
+        code: "REFUSED",
+        details: {
+          missing: ["dir"],
+          candidates: [{ dir: home }, ...found.map((it) => ({ dir: dir.path("home", it) }))],
+        },
+      });
       expect(await guard("add", { ...ADD, dir: home }, server(home))).toMatchObject({ repoPath: home });
-      expect(await guard("add", ADD, { ...server(home), env: { DOTBOT_CALLER_REPO: "me/home" } })).toMatchObject({ repoPath: home });
+      expect(await guard("add", ADD, { ...server(home), env: { DOTBOT_CALLER_REPO: "me/home" } })).toMatchObject({
+        repoPath: home,
+      });
       expect(await guard("add", ADD, { cwd: home })).toMatchObject({ repoPath: home });
       expect((await failure(guard("add", ADD, server(home, [home])))).details).toMatchObject({ missing: ["dir"] });
     });
@@ -189,7 +246,9 @@ describe("repositories inside another", () => {
     await using dir = await tempDir();
     const home = await withOrigin(dir.path("home"), null);
     await withOrigin(dir.path("home/lib"), "https://github.com/me/lib.git");
-    expect((await failure(guard("push", { branch: "main" }, server(home)))).details).toMatchObject({ missing: ["dir"] });
+    expect((await failure(guard("push", { branch: "main" }, server(home)))).details).toMatchObject({
+      missing: ["dir"],
+    });
   });
 
   test("a server in a linked worktree sees what lies in the main checkout", async () => {
@@ -197,7 +256,9 @@ describe("repositories inside another", () => {
     const home = await withOrigin(dir.path("home"), MINE);
     await withOrigin(dir.path("home/lib"), "https://github.com/me/lib.git");
     await git(home, "worktree", "add", "-q", dir.path("wt"));
-    expect((await failure(guard("branch delete", { name: "wt" }, server(dir.path("wt"))))).details).toMatchObject({ missing: ["dir"] });
+    expect((await failure(guard("branch delete", { name: "wt" }, server(dir.path("wt"))))).details).toMatchObject({
+      missing: ["dir"],
+    });
   });
 
   test("ten thousand plain children cost no process each", async () => {
@@ -234,14 +295,18 @@ describe("a queue among repositories", () => {
     mkdirSync(dir.path("home/.bot"));
     expect((await failure(run(queueOp, {}, server(home)))).details).toMatchObject({ missing: ["dir"] });
     expect(await run(queueOp, { dir: lib, owner_repo: "me/lib" }, server(home))).toEqual({ stateRoot: lib });
-    expect((await failure(run(queueOp, { dir: lib, owner_repo: "me/home" }, server(home)))).details).toMatchObject({ mismatched: ["owner_repo"] });
+    expect((await failure(run(queueOp, { dir: lib, owner_repo: "me/home" }, server(home)))).details).toMatchObject({
+      mismatched: ["owner_repo"],
+    });
     expect(await run(queueOp, {}, { cwd: home })).toEqual({ stateRoot: home });
   });
 
   test("the plain call on a command line starts no process", async () => {
     await using dir = await tempDir();
     const home = await withOrigin(dir.path("home"), MINE);
-    expect(await run(queueOp, {}, { cwd: home, env: { DOTBOT_TRACE_GIT: dir.path("trace") } })).toEqual({ stateRoot: home });
+    expect(await run(queueOp, {}, { cwd: home, env: { DOTBOT_TRACE_GIT: dir.path("trace") } })).toEqual({
+      stateRoot: home,
+    });
     expect(await Bun.file(dir.path("trace")).exists()).toBe(false);
   });
 
@@ -279,7 +344,11 @@ describe("dir", () => {
       const place = surface === "cli" ? { cwd: home } : server(home);
       const call = guard("add", { ...ADD, dir: dirOf(dir) }, place);
       if (expected instanceof RegExp) expect((await failure(call)).message).toMatch(expected);
-      else expect(await call).toMatchObject({ repoPath: dir.path(expected), staged: [expect.stringMatching(/^(?:sub\/)?new\.txt$/)] });
+      else
+        expect(await call).toMatchObject({
+          repoPath: dir.path(expected),
+          staged: [expect.stringMatching(/^(?:sub\/)?new\.txt$/)],
+        });
     });
   }
 
@@ -287,13 +356,18 @@ describe("dir", () => {
     await using dir = await tempDir();
     const home = await withOrigin(dir.path("home"), MINE);
     await withOrigin(dir.path("lib"), "https://github.com/me/lib.git");
-    expect((await failure(guard("add", { ...ADD, owner_repo: "me/lib" }, { cwd: home }))).message).toMatch(/"me\/lib".*me\/home/);
+    expect((await failure(guard("add", { ...ADD, owner_repo: "me/lib" }, { cwd: home }))).message).toMatch(
+      /"me\/lib".*me\/home/,
+    );
   });
 
   test("user info of a remote is never told", async () => {
     await using dir = await tempDir();
     const home = await withOrigin(dir.path("home"), "https://user:hunter2@github.com/me/home.git");
-    const told = [await guard("identity", {}, { cwd: home }), await failure(guard("add", { ...ADD, owner_repo: "a/b" }, { cwd: home }))];
+    const told = [
+      await guard("identity", {}, { cwd: home }),
+      await failure(guard("add", { ...ADD, owner_repo: "a/b" }, { cwd: home })),
+    ];
     expect(JSON.stringify(told)).not.toContain("hunter2");
   });
 });
@@ -304,10 +378,25 @@ describe("check", () => {
     const home = await withOrigin(dir.path("home"), null);
     const far = await withOrigin(dir.path("far"), null);
     const before = [stateOf(home), stateOf(far)];
-    expect(await guard("check", { op: "commit" }, { cwd: home })).toMatchObject({ ok: true, kind: "same-main", repoPath: home, confirmed: true });
-    expect(await guard("check", { op: "commit", dir: far }, { cwd: home })).toMatchObject({ ok: false, kind: "foreign-primary", refusal: { missing: [] } });
-    expect(await guard("check", { op: "push", dir: far }, { cwd: home })).toMatchObject({ ok: false, refusal: { missing: ["branch"], example: { tool: "guard_push", arguments: { dir: far, branch: "main" } } } });
-    expect(await guard("check", { op: "checkout" }, server(home))).toMatchObject({ ok: false, refusal: { missing: ["dir"] } });
+    expect(await guard("check", { op: "commit" }, { cwd: home })).toMatchObject({
+      ok: true,
+      kind: "same-main",
+      repoPath: home,
+      confirmed: true,
+    });
+    expect(await guard("check", { op: "commit", dir: far }, { cwd: home })).toMatchObject({
+      ok: false,
+      kind: "foreign-primary",
+      refusal: { missing: [] },
+    });
+    expect(await guard("check", { op: "push", dir: far }, { cwd: home })).toMatchObject({
+      ok: false,
+      refusal: { missing: ["branch"], example: { tool: "guard_push", arguments: { dir: far, branch: "main" } } },
+    });
+    expect(await guard("check", { op: "checkout" }, server(home))).toMatchObject({
+      ok: false,
+      refusal: { missing: ["dir"] },
+    });
     expect([stateOf(home), stateOf(far)]).toEqual(before);
   });
 });

@@ -77,7 +77,7 @@ const STEPS: readonly Step[] = [
   { op: "task resolve", args: task(2) },
   { op: "task save" },
   { op: "task load" },
-  { op: "wt create", args: only(8) },
+  { op: "wt create", args: task(8) },
   { op: "wt list" },
   { op: "wt status", args: only(8) },
   { op: "wt path", args: only(8) },
@@ -87,10 +87,10 @@ const STEPS: readonly Step[] = [
   { op: "guard scan", args: { dir: TREE } },
   { op: "guard commit", args: { files: ["new.txt"], message: "Add new", dir: TREE } },
   { op: "wt diff", args: only(8) },
-  { op: "wt sync", args: only(8) },
+  { op: "wt sync", args: task(8) },
   { op: "guard identity", args: { dir: TREE } },
   { op: "guard check", args: { op: "push", dir: TREE } },
-  { op: "guard branch create", args: { name: "side", dir: MAIN } },
+  { op: "guard branch create", args: { name: "side", dir: MAIN, no_switch: true } },
   { op: "guard branch delete", args: { name: "side", dir: MAIN } },
   { op: "guard push", args: { branch: "main", dir: MAIN } },
   { op: "guard pull", args: { dir: MAIN } },
@@ -101,14 +101,14 @@ const STEPS: readonly Step[] = [
   { op: "wt complete", args: only(8) },
   { op: "wt undo", args: only(8) },
   { op: "wt repair" },
-  { op: "wt remove", args: only(8, { force_unmerged: true }) },
+  { op: "wt remove", args: task(8, { force_unmerged: true }) },
   { op: "wt prune" },
   { op: "doctor" },
   { op: "doctor fix", cli: ["--fix"] },
 ];
 
 function treeOf(world: World): string {
-  return `${world.main}.worktrees/task-8`;
+  return world.path("worktrees", "main", `task-${taskId8(8)}-task-8`);
 }
 
 const OPERATIONS = await allOperations();
@@ -165,7 +165,8 @@ async function byTool(world: World, session: Session, step: Step): Promise<Outco
 /** What may differ between twins, by a word of its own. */
 function normalised(value: unknown, world: World): unknown {
   if (typeof value === "string") return normalText(value, world);
-  if (Array.isArray(value)) return value.map((item) => normalised(item, world));
+  // Tasks made in one second are in the order of their ids, which are drawn.
+  if (Array.isArray(value)) return value.map((item) => normalised(item, world)).toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, member]) => [normalText(key, world), /^(?:ms|durationMs|seconds|pid)$/.test(key) ? 0 : normalised(member, world)]),

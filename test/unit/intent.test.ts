@@ -15,7 +15,17 @@ import {
 } from "../../lib/guard/intent.ts";
 import type { GuardOp } from "../../lib/op.ts";
 
-const OPS: readonly GuardOp[] = ["add", "commit", "push", "pull", "branch_create", "branch_delete", "finish", "checkout", "read"];
+const OPS: readonly GuardOp[] = [
+  "add",
+  "commit",
+  "push",
+  "pull",
+  "branch_create",
+  "branch_delete",
+  "finish",
+  "checkout",
+  "read",
+];
 
 // ── which keys a target demands ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -79,13 +89,31 @@ describe("keys, row by row", () => {
     ["… which naming it mends", "pull", "same-main", { detached: true, branchGiven: true }, "A"],
     ["an unborn HEAD likewise", "push", "same-main", { headSha: null }, "R(branch)"],
     ["a detached HEAD can take a commit at home", "commit", "same-main", { detached: true }, "A"],
-    ["an own submodule's main checkout needs owner_repo for what is refused in foreign ones", "commit", "own-submodule", { filesGiven: true }, "R(owner_repo)"],
+    [
+      "an own submodule's main checkout needs owner_repo for what is refused in foreign ones",
+      "commit",
+      "own-submodule",
+      { filesGiven: true },
+      "R(owner_repo)",
+    ],
     ["… all that is missing is named at once", "commit", "own-submodule", {}, "R(owner_repo, files)"],
     ["… with it: allowed", "commit", "own-submodule", { filesGiven: true, confirmedBy: ["owner_repo"] }, "A"],
-    ["… expect_sha doesn't stand in for it", "commit", "own-submodule", { filesGiven: true, confirmedBy: ["expect_sha"] }, "R(owner_repo)"],
+    [
+      "… expect_sha doesn't stand in for it",
+      "commit",
+      "own-submodule",
+      { filesGiven: true, confirmedBy: ["expect_sha"] },
+      "R(owner_repo)",
+    ],
     ["… what foreign main checkouts allow needs none", "push", "own-submodule", { branchGiven: true }, "A"],
     ["… without owner/repo its HEAD is the proof", "pull", "own-submodule", { ownerRepo: null }, "R(expect_sha)"],
-    ["of an unknown caller a main checkout needs a proof", "push", "unknown", { primary: true, branchGiven: true }, "R(owner_repo)"],
+    [
+      "of an unknown caller a main checkout needs a proof",
+      "push",
+      "unknown",
+      { primary: true, branchGiven: true },
+      "R(owner_repo)",
+    ],
     ["… owner_repo", "push", "unknown", { primary: true, branchGiven: true, confirmedBy: ["owner_repo"] }, "A"],
     ["… or expect_sha", "push", "unknown", { primary: true, branchGiven: true, confirmedBy: ["expect_sha"] }, "A"],
     ["… and then counts as foreign", "commit", "unknown", { primary: true, confirmedBy: ["owner_repo"] }, "R(files)"],
@@ -102,7 +130,15 @@ describe("keys, row by row", () => {
 
 describe("state", () => {
   const state = (op: GuardOp, kind: TargetKind, facts: Partial<StateFacts>): string => {
-    const verdict = decideState({ op, column: columnOf(kind), operation: null, detached: false, dirty: [], unmerged: [], ...facts });
+    const verdict = decideState({
+      op,
+      column: columnOf(kind),
+      operation: null,
+      detached: false,
+      dirty: [],
+      unmerged: [],
+      ...facts,
+    });
     return verdict.ok ? "A" : verdict.code;
   };
   const merging = { operation: "merge" };
@@ -125,7 +161,11 @@ describe("state", () => {
   ];
   for (const [op, facts, same, linked, primary] of rows) {
     test(`${op}, ${JSON.stringify(facts)}: ${same}, ${linked}, ${primary}`, () => {
-      expect([state(op, "same-main", facts), state(op, "foreign-worktree", facts), state(op, "foreign-primary", facts)]).toEqual([same, linked, primary]);
+      expect([
+        state(op, "same-main", facts),
+        state(op, "foreign-worktree", facts),
+        state(op, "foreign-primary", facts),
+      ]).toEqual([same, linked, primary]);
     });
   }
 });
@@ -157,7 +197,11 @@ describe("without dir", () => {
     ["… whatever lies inside", { surface: "cli", inside: 3, checkouts: 4 }, "caller, confirmed"],
     ["… but for a hint that says otherwise", { surface: "cli", hint: "differs" }, "R(dir) signal"],
     ["a server in no repository", { callerKnown: false }, "R(dir) caller"],
-    ["what the target would demand in any case is named too", { callerKnown: false, filesGiven: false }, "R(dir, files) caller"],
+    [
+      "what the target would demand in any case is named too",
+      { callerKnown: false, filesGiven: false },
+      "R(dir, files) caller",
+    ],
     ["the client's root is this repository", { roots: "same" }, "caller"],
     ["the client's root is another", { roots: "differs" }, "R(dir) signal"],
     ["the hint matches", { hint: "same" }, "caller, confirmed"],

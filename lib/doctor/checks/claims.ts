@@ -93,7 +93,7 @@ const unowned: Check<Patient> = {
     if (queue === null) return [];
     const now = call.now();
     const owned = new Set(claimsOf(patient).held.filter(({ claim, life }) => standing(claim, now, life) === "held").map(({ id }) => id));
-    const rows = tasks.filter(({ id, status, place }) => place === "view" && (status === "in-progress" || status === "analysing") && !owned.has(id) && !worktrees.has(id));
+    const rows = tasks("place = 'view' AND status IN ('in-progress', 'analysing')").filter(({ id }) => !owned.has(id) && !worktrees.has(id));
     if (rows.length === 0) return [];
     const old = rows.filter(({ updatedAt }) => now.getTime() - Date.parse(updatedAt) > DAY_MS);
     return [

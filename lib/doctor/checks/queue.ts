@@ -4,10 +4,9 @@ import { join } from "node:path";
 import { listNames, readText, removeFile, stampOf, TEMP_PREFIX } from "../../files.ts";
 import { git } from "../../git/run.ts";
 import { isJsonObject, parseJson } from "../../json.ts";
-import { ledgerFolder, type TaskRow } from "../../task/ledger.ts";
-import { isClosed, timestamp } from "../../task/model.ts";
+import { ledgerFolder } from "../../task/ledger.ts";
+import { isClosed, STATUSES, timestamp } from "../../task/model.ts";
 import { cycleThrough, DependencyIndex } from "../../task/pick.ts";
-import type { Queue } from "../../task/queue.ts";
 import { ARCHIVE, FOLDERS } from "../../task/view.ts";
 import { count, quote } from "../../text.ts";
 import { manual, NOTHING_TO_DO, some, type Check, type Finding } from "../finding.ts";
@@ -142,9 +141,11 @@ const conflicts: Check<Patient> = {
 const statusField: Check<Patient> = {
   id: "folder-and-status",
   about: "a task's status field repeats its folder",
-  run({ queue, tasks, call }) {
+  run({ queue, call }) {
     if (queue === null) return [];
-    const wrong = tasks.filter((row) => row.place === "view").filter(differs(queue, tasks));
+    const shown = STATUSES.flatMap((status) => [...queue.ledger.filesIn(status)].map(([file, id]) => ({ id, file, status })));
+    const documents = queue.ledger.documents(new Set(shown.map(({ id }) => id)));
+    const wrong = shown.filter(({ id, status }) => saysOther(documents.get(id) ?? "", status));
     if (wrong.length === 0) return [];
     return [
       {
@@ -170,24 +171,22 @@ const statusField: Check<Patient> = {
   },
 };
 
-/** Whether a document's own status isn't its row's. Thousands are told by their text; only a doubtful one is parsed. */
-function differs(queue: Queue, tasks: readonly TaskRow[]): (row: TaskRow) => boolean {
-  const documents = queue.ledger.documents(new Set(tasks.map(({ id }) => id)));
-  return ({ id, status }) => {
-    const text = documents.get(id) ?? "";
-    if (text.includes(`"status": "${status}"`) && !/"status"[^"]*"[^"]*"[^]*"status"/.test(text)) return false;
-    const doc = parseJson(text);
-    return isJsonObject(doc) && doc["status"] !== undefined && doc["status"] !== status;
-  };
+/** Whether a document has another status of its own. Thousands are told by their text; only a doubtful one is parsed. */
+function saysOther(text: string, status: string): boolean {
+  const at = text.indexOf('"status"');
+  const plain = text.startsWith(`: "${status}"`, at + '"status"'.length) && !text.includes('"status"', at + 1);
+  if (at === -1 || plain) return false;
+  const doc = parseJson(text);
+  return isJsonObject(doc) && doc["status"] !== undefined && doc["status"] !== status;
 }
 
 const dependencies: Check<Patient> = {
   id: "dependencies",
   about: "dependencies of open tasks exist, mean one task, and don't go round",
   run({ tasks }) {
-    const open = tasks.filter((row) => row.dependencies.length > 0 && !isClosed(row.status));
+    const open = tasks("place <> 'removed' AND lists IS NOT NULL").filter((row) => row.dependencies.length > 0 && !isClosed(row.status));
     if (open.length === 0) return [];
-    const index = new DependencyIndex(tasks);
+    const index = new DependencyIndex(tasks("place <> 'removed'"));
     const findings: Finding[] = [];
     const told = new Set<string>();
     for (const row of open) {

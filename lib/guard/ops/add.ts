@@ -33,11 +33,17 @@ export const add = operation({
       result,
       result.staged.length === 0
         ? "nothing to stage: the files are as they are in the index"
-        : `staged ${count(result.staged.length, "file")}: ${result.staged.slice(0, 10).map((path) => quote(path)).join(", ")}${result.staged.length > 10 ? ", …" : ""}`,
+        : `staged ${count(result.staged.length, "file")}: ${result.staged
+            .slice(0, 10)
+            .map((path) => quote(path))
+            .join(", ")}${result.staged.length > 10 ? ", …" : ""}`,
     ),
 });
 
-async function runAdd(call: Call, input: { readonly files?: readonly string[] | undefined }): Promise<Echo & { staged: string[] }> {
+async function runAdd(
+  call: Call,
+  input: { readonly files?: readonly string[] | undefined },
+): Promise<Echo & { staged: string[] }> {
   const tree = await treeOf(call, add.name);
   const op: AnyOperation = add;
   const declared = declaredPaths(tree.repo, tree.workRoot, namedFiles(input.files));

@@ -32,7 +32,10 @@ export const branchCreate = operation({
   input: v.strictObject({
     name: nameField("The new branch."),
     from: v.optional(v.pipe(v.string(), v.description("A branch or commit to begin at. By default HEAD."))),
-    no_switch: v.optional(v.pipe(v.boolean(), v.description("Create it only; the checkout stays on its branch.")), false),
+    no_switch: v.optional(
+      v.pipe(v.boolean(), v.description("Create it only; the checkout stays on its branch.")),
+      false,
+    ),
     ...guardFields,
   }),
   output: v.object({
@@ -46,7 +49,10 @@ export const branchCreate = operation({
   complete: { from: "branch" },
   run: async (call, input) => await runCreate(call, input),
   text: (result) =>
-    told(result, `created ${result.created}${result.sha === null ? "" : ` at ${result.sha.slice(0, 12)}`}${result.switched ? "" : ", not checked out"}`),
+    told(
+      result,
+      `created ${result.created}${result.sha === null ? "" : ` at ${result.sha.slice(0, 12)}`}${result.switched ? "" : ", not checked out"}`,
+    ),
 });
 
 interface CreateInput {
@@ -62,17 +68,38 @@ async function runCreate(call: Call, input: CreateInput): Promise<Created> {
   const op: AnyOperation = branchCreate;
   const name = await checkBranchName(call, workRoot, input.name);
   if ((await commitOf(call, workRoot, branchRef(name))) !== null) {
-    throw refused(call, op, { ...input }, { why: `the branch ${quote(name)} exists already`, hint: "choose another name, or check it out" });
+    throw refused(
+      call,
+      op,
+      { ...input },
+      { why: `the branch ${quote(name)} exists already`, hint: "choose another name, or check it out" },
+    );
   }
   const head = await readHead(call, repo);
   const from = input.from?.trim() ?? "";
   const sha = from === "" ? head.sha : await startAt(call, from);
   const switching = input.no_switch !== true && operationInProgress(repo.gitDir) === null;
   if (sha === null && !switching) {
-    throw refused(call, op, { ...input }, { why: "there is no commit yet that a branch could begin at", works: { no_switch: false } });
+    throw refused(
+      call,
+      op,
+      { ...input },
+      { why: "there is no commit yet that a branch could begin at", works: { no_switch: false } },
+    );
   }
   const args = switching
-    ? ["-c", "submodule.recurse=false", "switch", "--quiet", "--no-guess", "--no-overwrite-ignore", "--no-track", "-c", name, ...(sha === null || from === "" ? [] : [sha])]
+    ? [
+        "-c",
+        "submodule.recurse=false",
+        "switch",
+        "--quiet",
+        "--no-guess",
+        "--no-overwrite-ignore",
+        "--no-track",
+        "-c",
+        name,
+        ...(sha === null || from === "" ? [] : [sha]),
+      ]
     : ["branch", "--no-track", "--end-of-options", name, sha ?? ""];
   const result = await retryLocked(call, async () => await git(call, args, { cwd: workRoot }));
   if (result.status !== 0) throw inTheWay(result, "switch") ?? nameTaken(name, result) ?? gitFailure(args, result);
@@ -83,19 +110,28 @@ async function runCreate(call: Call, input: CreateInput): Promise<Created> {
 async function startAt(call: Call, from: string): Promise<string> {
   const { mainRoot } = call.target.repo;
   refuseOption(from, "branch or commit");
-  const sha = (await commitOf(call, mainRoot, branchRef(from))) ?? (await commitOf(call, mainRoot, `refs/remotes/${from}`)) ?? (await commitOf(call, mainRoot, from));
+  const sha =
+    (await commitOf(call, mainRoot, branchRef(from))) ??
+    (await commitOf(call, mainRoot, `refs/remotes/${from}`)) ??
+    (await commitOf(call, mainRoot, from));
   if (sha !== null) return sha;
-  throw new DotbotError("NOT_FOUND", `there is no branch or commit ${quote(from)} in ${quote(mainRoot, 200)}`, { hint: "name a branch, a remote's branch (origin/main), or a commit" });
+  throw new DotbotError("NOT_FOUND", `there is no branch or commit ${quote(from)} in ${quote(mainRoot, 200)}`, {
+    hint: "name a branch, a remote's branch (origin/main), or a commit",
+  });
 }
 
 /** A branch `task` and a branch `task/x` can't both be. */
 function nameTaken(name: string, result: { readonly stderr: string }): DotbotError | null {
   const other = /'refs\/heads\/([^']+)' exists; cannot create/.exec(result.stderr)?.[1];
   if (other === undefined) return null;
-  return new DotbotError("REFUSED", `the branch ${quote(other)} is in the way of ${quote(name)}: git keeps names like paths`, {
-    hint: "choose a name that neither begins with the other followed by a slash",
-    details: { branch: name, inTheWay: other, words: errorLines(result.stderr) },
-  });
+  return new DotbotError(
+    "REFUSED",
+    `the branch ${quote(other)} is in the way of ${quote(name)}: git keeps names like paths`,
+    {
+      hint: "choose a name that neither begins with the other followed by a slash",
+      details: { branch: name, inTheWay: other, words: errorLines(result.stderr) },
+    },
+  );
 }
 
 // ── delete ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -105,7 +141,13 @@ export const branchDelete = operation({
   summary: "Delete a branch whose commits are safe without it",
   details:
     "Refused for the default branch, for one that is in use in any checkout, and where commits would be lost: it has to be merged, completed by dotbot, or add nothing. There is no force. The tip stays reachable under refs/dotbot/lost/.",
-  examples: [{ given: ["init", "guard branch create old", "guard branch create new"], run: "guard branch delete old", does: "one that adds nothing" }],
+  examples: [
+    {
+      given: ["init", "guard branch create old", "guard branch create new"],
+      run: "guard branch delete old",
+      does: "one that adds nothing",
+    },
+  ],
   effect: "destroy",
   target: { rule: "guard", op: "branch_delete" },
   input: v.strictObject({ name: nameField("The branch to delete."), ...guardFields }),
@@ -122,7 +164,11 @@ export const branchDelete = operation({
   complete: { name: "branch" },
   run: async (call, input) => await runDelete(call, input),
   text: (result) =>
-    told(result, `deleted ${result.deleted}, which was at ${result.deletedSha.slice(0, 12)} (${BECAUSE[result.because]} ${result.base})`, `kept as ${result.keptAs}`),
+    told(
+      result,
+      `deleted ${result.deleted}, which was at ${result.deletedSha.slice(0, 12)} (${BECAUSE[result.because]} ${result.base})`,
+      `kept as ${result.keptAs}`,
+    ),
 });
 
 const BECAUSE: Readonly<Record<Integrated, string>> = {
@@ -140,25 +186,43 @@ async function runDelete(call: Call, input: { readonly name: string }): Promise<
   const tip = await branchTip(call, op, { ...input }, "name", name);
   const keep = await protectedBranches(call);
   if (keep.includes(name)) {
-    throw refused(call, op, { ...input }, { why: `${quote(name)} is the repository's default branch`, hint: "no verb of guard deletes that one" });
+    throw refused(
+      call,
+      op,
+      { ...input },
+      { why: `${quote(name)} is the repository's default branch`, hint: "no verb of guard deletes that one" },
+    );
   }
   const users = usersOf(repo, name);
   if (users.length > 0) {
-    throw refused(call, op, { ...input }, {
-      why: `${quote(name)} is checked out, or being rebased or bisected, in ${users.map((path) => quote(path, 200)).join(", ")}`,
-      hint: "check out another branch there first",
-      details: { users },
-    });
+    throw refused(
+      call,
+      op,
+      { ...input },
+      {
+        why: `${quote(name)} is checked out, or being rebased or bisected, in ${users.map((path) => quote(path, 200)).join(", ")}`,
+        hint: "check out another branch there first",
+        details: { users },
+      },
+    );
   }
   const [base] = keep;
   const found = await whereSafe(call, tip, keep);
   if (found === null) {
-    throw refused(call, op, { ...input }, {
-      code: "UNMERGED",
-      why: base === undefined ? "there is no default branch that could have its commits" : `${quote(name)} (${tip.slice(0, 12)}) has commits that ${keep.map((it) => quote(it)).join(", ")} hasn't`,
-      hint: "merge or complete it first; nothing is ever forced",
-      details: { branch: name, sha: tip, base: base ?? null },
-    });
+    throw refused(
+      call,
+      op,
+      { ...input },
+      {
+        code: "UNMERGED",
+        why:
+          base === undefined
+            ? "there is no default branch that could have its commits"
+            : `${quote(name)} (${tip.slice(0, 12)}) has commits that ${keep.map((it) => quote(it)).join(", ")} hasn't`,
+        hint: "merge or complete it first; nothing is ever forced",
+        details: { branch: name, sha: tip, base: base ?? null },
+      },
+    );
   }
   const keptAs = `refs/dotbot/lost/${name.replaceAll("/", "-")}-${tip.slice(0, 8)}`;
   // One transaction: the branch goes only if its commit is kept, and only while it is what was judged.
@@ -173,7 +237,11 @@ async function runDelete(call: Call, input: { readonly name: string }): Promise<
 }
 
 /** The first of the bases, or of what remotes have of them, in which a tip is safe. */
-async function whereSafe(call: Call, tip: string, bases: readonly string[]): Promise<{ because: Integrated; base: string } | null> {
+async function whereSafe(
+  call: Call,
+  tip: string,
+  bases: readonly string[],
+): Promise<{ because: Integrated; base: string } | null> {
   const { mainRoot } = call.target.repo;
   const foreign = isForeign(call.target);
   for (const base of bases) {

@@ -9,21 +9,34 @@ import { printable } from "../../text.ts";
 import { branchField, filesField, remoteField } from "./common.ts";
 
 /** The operations that can be asked about, by the words after `guard`, joined. */
-export const CHECKED = ["add", "commit", "push", "pull", "branch-create", "branch-delete", "finish", "checkout"] as const;
+export const CHECKED = [
+  "add",
+  "commit",
+  "push",
+  "pull",
+  "branch-create",
+  "branch-delete",
+  "finish",
+  "checkout",
+] as const;
 
 /** Made with the operations it speaks of, since those can't import what lists them. */
 export function checkFor(operations: () => readonly AnyOperation[]) {
   return operation({
     name: "guard check",
     summary: "Say whether an operation of guard would be allowed here, and why",
-    details: "Asks the same rules with the same arguments and changes nothing. The answer names the keys that are missing, and a call that works.",
+    details:
+      "Asks the same rules with the same arguments and changes nothing. The answer names the keys that are missing, and a call that works.",
     examples: [
       { run: "guard check commit", does: "would a commit here be allowed?" },
       { run: "guard check checkout", does: "and a checkout?" },
     ],
     effect: "read",
     idempotent: true,
-    target: { rule: "none", why: "it puts the named operation's arguments to that operation's own rule, and says what comes of it" },
+    target: {
+      rule: "none",
+      why: "it puts the named operation's arguments to that operation's own rule, and says what comes of it",
+    },
     input: v.strictObject({
       op: v.pipe(v.picklist(CHECKED), v.description("The operation.")),
       files: filesField,
@@ -42,7 +55,10 @@ export function checkFor(operations: () => readonly AnyOperation[]) {
       why: v.nullable(v.string()),
       hint: v.nullable(v.string()),
       example: v.pipe(v.nullable(v.string()), v.description("A call that works.")),
-      refusal: v.pipe(v.nullable(v.looseObject({})), v.description("missing, mismatched, target, candidates, example, as the operation itself would give them.")),
+      refusal: v.pipe(
+        v.nullable(v.looseObject({})),
+        v.description("missing, mismatched, target, candidates, example, as the operation itself would give them."),
+      ),
     }),
     positional: [{ field: "op" }, { field: "files", variadic: true, optional: true }],
     flags: guardFlags,
@@ -51,7 +67,11 @@ export function checkFor(operations: () => readonly AnyOperation[]) {
     text: (result) =>
       result.ok
         ? `${result.op}: allowed at ${result.repoPath ?? ""} (${result.kind ?? ""})\n`
-        : [`${result.op}: ${printable(result.why ?? "refused")}`, ...(result.hint === null ? [] : [`  hint: ${printable(result.hint)}`]), ...(result.example === null ? [] : [`  try:  ${printable(result.example)}`])].join("\n") + "\n",
+        : [
+            `${result.op}: ${printable(result.why ?? "refused")}`,
+            ...(result.hint === null ? [] : [`  hint: ${printable(result.hint)}`]),
+            ...(result.example === null ? [] : [`  try:  ${printable(result.example)}`]),
+          ].join("\n") + "\n",
   });
 }
 
@@ -69,7 +89,11 @@ interface Checked {
   refusal: Record<string, unknown> | null;
 }
 
-async function runCheck(call: Call, operations: readonly AnyOperation[], input: Readonly<Record<string, unknown>>): Promise<Checked> {
+async function runCheck(
+  call: Call,
+  operations: readonly AnyOperation[],
+  input: Readonly<Record<string, unknown>>,
+): Promise<Checked> {
   const { op: word, ...args } = input;
   const name = `guard ${String(word).replace("-", " ")}`;
   const op = operations.find((it) => it.name === name);
@@ -79,7 +103,8 @@ async function runCheck(call: Call, operations: readonly AnyOperation[], input: 
     const { repo, kind, confirmed } = await resolveTarget(call, op, args);
     return { ok: true, op: name, kind, repoPath: repo.workRoot, stateRoot: repo.stateRoot, confirmed, ...nothing };
   } catch (error) {
-    if (!(error instanceof DotbotError) || (error.status !== 4 && error.details?.["missing"] === undefined)) throw error;
+    if (!(error instanceof DotbotError) || (error.status !== 4 && error.details?.["missing"] === undefined))
+      throw error;
     const target = error.details?.["target"];
     const place = typeof target === "object" && target !== null ? target : {};
     return {

@@ -31,17 +31,31 @@ export const checkout = operation({
   openWorld: true,
   target: { rule: "guard", op: "checkout" },
   input: v.strictObject({
-    ref: v.optional(v.pipe(v.string(), v.description("A branch, here or at the remote, or a commit's id (then HEAD is detached)."))),
-    pr: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.description("The number of a pull or merge request; HEAD is detached."))),
+    ref: v.optional(
+      v.pipe(v.string(), v.description("A branch, here or at the remote, or a commit's id (then HEAD is detached).")),
+    ),
+    pr: v.optional(
+      v.pipe(
+        v.number(),
+        v.integer(),
+        v.minValue(1),
+        v.description("The number of a pull or merge request; HEAD is detached."),
+      ),
+    ),
     remote: remoteField,
     ...guardFields,
-    expect_sha: v.optional(v.pipe(v.string(), v.description("The commit that has to be checked out in the end; anything else is refused."))),
+    expect_sha: v.optional(
+      v.pipe(v.string(), v.description("The commit that has to be checked out in the end; anything else is refused.")),
+    ),
   }),
   output: v.object({
     ...echoOutput,
     from: v.object({ branch: v.nullable(v.string()), headSha: v.nullable(v.string()) }),
     what: v.picklist(["branch", "new-branch", "commit", "pull-request"]),
-    leftBehind: v.pipe(v.boolean(), v.description("HEAD was detached before, at a commit that no branch may have: from.headSha.")),
+    leftBehind: v.pipe(
+      v.boolean(),
+      v.description("HEAD was detached before, at a commit that no branch may have: from.headSha."),
+    ),
   }),
   positional: [{ field: "ref", optional: true }],
   flags: guardFlags,
@@ -62,7 +76,11 @@ interface CheckoutInput {
   readonly expect_sha?: string | undefined;
 }
 
-type Checked = Echo & { from: { branch: string | null; headSha: string | null }; what: Wanted["what"]; leftBehind: boolean };
+type Checked = Echo & {
+  from: { branch: string | null; headSha: string | null };
+  what: Wanted["what"];
+  leftBehind: boolean;
+};
 
 /** What is to be checked out, before anything in the tree has changed. */
 interface Wanted {
@@ -78,7 +96,8 @@ async function runCheckout(call: Call, input: CheckoutInput): Promise<Checked> {
   const before = await readHead(call, tree.repo);
   const wanted = await find(call, op, input);
   const expected = given(input.expect_sha);
-  if (expected !== undefined && !shaMatches(expected, wanted.sha)) throw notExpected(call, op, input, expected, wanted.sha);
+  if (expected !== undefined && !shaMatches(expected, wanted.sha))
+    throw notExpected(call, op, input, expected, wanted.sha);
   await go(call, tree, wanted, before);
   const after = await arrived(call, op, tree, { wanted, before, expected, input });
   return {
@@ -95,14 +114,38 @@ async function find(call: Call, op: AnyOperation, input: CheckoutInput): Promise
   const ref = given(input.ref);
   const { repo } = call.target;
   if (input.pr !== undefined && ref !== undefined) {
-    throw refused(call, op, { ...input }, { why: "both ref and pr are given, and only one thing can be checked out", mismatched: ["ref", "pr"], works: { ref: undefined } });
+    throw refused(
+      call,
+      op,
+      { ...input },
+      {
+        why: "both ref and pr are given, and only one thing can be checked out",
+        mismatched: ["ref", "pr"],
+        works: { ref: undefined },
+      },
+    );
   }
   const remote = async (): Promise<ChosenRemote> =>
-    await chooseRemote(call, op, { ...input }, { remote: given(input.remote), branch: (await readHead(call, repo)).branch, to: "fetch" });
+    await chooseRemote(
+      call,
+      op,
+      { ...input },
+      { remote: given(input.remote), branch: (await readHead(call, repo)).branch, to: "fetch" },
+    );
   if (input.pr !== undefined) return await findPullRequest(call, await remote(), input.pr);
   if (ref === undefined) {
     const [first] = await branchNames(call);
-    throw refused(call, op, { ...input }, { why: "neither a branch, nor a commit, nor a pull request is named", missing: ["ref"], hint: "give ref or pr", works: { ref: first ?? "main" } });
+    throw refused(
+      call,
+      op,
+      { ...input },
+      {
+        why: "neither a branch, nor a commit, nor a pull request is named",
+        missing: ["ref"],
+        hint: "give ref or pr",
+        works: { ref: first ?? "main" },
+      },
+    );
   }
   refuseOption(ref, "branch or commit");
   const local = await commitOf(call, repo.mainRoot, branchRef(ref));
@@ -144,12 +187,25 @@ async function findPullRequest(call: Call, remote: ChosenRemote, pr: number): Pr
     const sha = await fetchRef(call, remote, ref);
     if (sha !== null) return { what: "pull-request", sha, branch: null };
   }
-  throw new DotbotError("NOT_FOUND", `${quote(remote.name)} has no pull request ${pr}`, { hint: "name the remote that has it", details: { remote: remote.name, refs } });
+  throw new DotbotError("NOT_FOUND", `${quote(remote.name)} has no pull request ${pr}`, {
+    hint: "name the remote that has it",
+    details: { remote: remote.name, refs },
+  });
 }
 
 // ── getting there, and back ──────────────────────────────────────────────────────────────────────────────────────────
 
-const SWITCH = ["-c", "submodule.recurse=false", "-c", "advice.detachedHead=false", "switch", "--quiet", "--no-guess", "--no-overwrite-ignore", "--no-recurse-submodules"] as const;
+const SWITCH = [
+  "-c",
+  "submodule.recurse=false",
+  "-c",
+  "advice.detachedHead=false",
+  "switch",
+  "--quiet",
+  "--no-guess",
+  "--no-overwrite-ignore",
+  "--no-recurse-submodules",
+] as const;
 
 async function go(call: Call, tree: Tree, wanted: Wanted, before: Head): Promise<void> {
   const how =
@@ -163,10 +219,14 @@ async function go(call: Call, tree: Tree, wanted: Wanted, before: Head): Promise
   if (result.status === 0) return;
   const elsewhere = /is already (?:checked out|used by worktree) at '(.+)'/.exec(result.stderr)?.[1];
   if (elsewhere !== undefined) {
-    throw new DotbotError("REFUSED", `${quote(wanted.branch ?? "")} is checked out in ${quote(elsewhere, 200)}, and a branch is in one checkout at a time`, {
-      hint: "work there, or check its commit out by id",
-      details: { worktree: elsewhere, sha: wanted.sha },
-    });
+    throw new DotbotError(
+      "REFUSED",
+      `${quote(wanted.branch ?? "")} is checked out in ${quote(elsewhere, 200)}, and a branch is in one checkout at a time`,
+      {
+        hint: "work there, or check its commit out by id",
+        details: { worktree: elsewhere, sha: wanted.sha },
+      },
+    );
   }
   const blocked = inTheWay(result, "checkout");
   if (blocked !== null) throw blocked;
@@ -181,7 +241,9 @@ async function go(call: Call, tree: Tree, wanted: Wanted, before: Head): Promise
 async function comingIn(call: Call, tree: Tree, sha: string, before: Head): Promise<string[]> {
   if (before.sha === null) return [];
   const changes = await changesBetween(call, tree.workRoot, before.sha, sha);
-  return changes.filter(({ path, old }) => old === null && lstatOrNull(join(tree.workRoot, path)) === null).map(({ path }) => path);
+  return changes
+    .filter(({ path, old }) => old === null && lstatOrNull(join(tree.workRoot, path)) === null)
+    .map(({ path }) => path);
 }
 
 /** Compares what is there now with what was meant; takes the tree back where it was when they differ. */
@@ -189,17 +251,30 @@ async function arrived(
   call: Call,
   op: AnyOperation,
   tree: Tree,
-  { wanted, before, expected, input }: { wanted: Wanted; before: Head; expected: string | undefined; input: CheckoutInput },
+  {
+    wanted,
+    before,
+    expected,
+    input,
+  }: { wanted: Wanted; before: Head; expected: string | undefined; input: CheckoutInput },
 ): Promise<Echo> {
   const after = await echo(call, `${wanted.branch ?? wanted.sha} was checked out`);
-  const right = after.headSha === wanted.sha && after.branch === wanted.branch && (expected === undefined || shaMatches(expected, after.headSha));
+  const right =
+    after.headSha === wanted.sha &&
+    after.branch === wanted.branch &&
+    (expected === undefined || shaMatches(expected, after.headSha));
   if (right) return after;
   await restore(call, tree, before);
-  if (expected !== undefined && !shaMatches(expected, after.headSha)) throw notExpected(call, op, input, expected, after.headSha);
-  throw new DotbotError("REJECTED", `${wanted.branch ?? wanted.sha} was checked out, and then HEAD was ${after.headSha ?? "nowhere"} on ${after.branch ?? "no branch"}: a hook moved it`, {
-    hint: "the tree is where it was; mend the post-checkout hook",
-    details: { wanted, found: { branch: after.branch, headSha: after.headSha }, before },
-  });
+  if (expected !== undefined && !shaMatches(expected, after.headSha))
+    throw notExpected(call, op, input, expected, after.headSha);
+  throw new DotbotError(
+    "REJECTED",
+    `${wanted.branch ?? wanted.sha} was checked out, and then HEAD was ${after.headSha ?? "nowhere"} on ${after.branch ?? "no branch"}: a hook moved it`,
+    {
+      hint: "the tree is where it was; mend the post-checkout hook",
+      details: { wanted, found: { branch: after.branch, headSha: after.headSha }, before },
+    },
+  );
 }
 
 async function restore(call: Call, tree: Tree, before: Head): Promise<void> {
@@ -210,15 +285,29 @@ async function restore(call: Call, tree: Tree, before: Head): Promise<void> {
     await git(call, [...SWITCH, ...back], { cwd: tree.workRoot });
   }
   const dirty = await trackedChanges(call, tree.workRoot, { foreign: false });
-  if (dirty.length > 0) await git(call, ["-c", "submodule.recurse=false", "reset", "--quiet", "--hard", before.sha], { cwd: tree.workRoot });
+  if (dirty.length > 0)
+    await git(call, ["-c", "submodule.recurse=false", "reset", "--quiet", "--hard", before.sha], {
+      cwd: tree.workRoot,
+    });
 }
 
-function notExpected(call: Call, op: AnyOperation, input: CheckoutInput, expected: string, found: string | null): DotbotError {
-  return refused(call, op, { ...input }, {
-    why: `expect_sha is ${quote(expected)}, and ${given(input.ref) ?? `pull request ${input.pr ?? ""}`} is ${found ?? "nothing"}`,
-    mismatched: ["expect_sha"],
-    hint: "the tree is where it was. A local branch is taken as it is here: pull it first if the remote's is meant",
-    works: { expect_sha: found ?? undefined },
-    details: { expected, found },
-  });
+function notExpected(
+  call: Call,
+  op: AnyOperation,
+  input: CheckoutInput,
+  expected: string,
+  found: string | null,
+): DotbotError {
+  return refused(
+    call,
+    op,
+    { ...input },
+    {
+      why: `expect_sha is ${quote(expected)}, and ${given(input.ref) ?? `pull request ${input.pr ?? ""}`} is ${found ?? "nothing"}`,
+      mismatched: ["expect_sha"],
+      hint: "the tree is where it was. A local branch is taken as it is here: pull it first if the remote's is meant",
+      works: { expect_sha: found ?? undefined },
+      details: { expected, found },
+    },
+  );
 }

@@ -18,22 +18,40 @@ export const commit = operation({
   details:
     "Whatever else is staged stays staged and out. New files and deletions are committed as they are in the tree. Hooks, filters and signing run; what a hook adds is reported as SWEPT_IN. Without files the index is committed as it is (command line only). Not in the main checkout of another repository.",
   examples: [
-    { given: ["init --no-commit"], run: "guard commit -m 'Add the queue' .bot", does: "commits what is changed in a folder" },
-    { given: ["init --no-commit", "guard add .bot/README.md"], run: "guard commit -m 'Add a page'", does: "commits what is staged" },
+    {
+      given: ["init --no-commit"],
+      run: "guard commit -m 'Add the queue' .bot",
+      does: "commits what is changed in a folder",
+    },
+    {
+      given: ["init --no-commit", "guard add .bot/README.md"],
+      run: "guard commit -m 'Add a page'",
+      does: "commits what is staged",
+    },
   ],
   effect: "write",
   target: { rule: "guard", op: "commit" },
   input: v.strictObject({
-    message: v.pipe(v.string(), v.maxLength(MESSAGE_MAX), v.description("The commit message; the first line is its subject.")),
+    message: v.pipe(
+      v.string(),
+      v.maxLength(MESSAGE_MAX),
+      v.description("The commit message; the first line is its subject."),
+    ),
     files: filesField,
     ...guardFields,
   }),
   output: v.object({
     ...echoOutput,
     ok: v.pipe(v.boolean(), v.description("false: there was nothing to commit.")),
-    commit: v.pipe(v.nullable(v.string()), v.description("The commit that was made. headSha is another one where somebody committed after it.")),
+    commit: v.pipe(
+      v.nullable(v.string()),
+      v.description("The commit that was made. headSha is another one where somebody committed after it."),
+    ),
     paths: v.pipe(v.array(v.string()), v.description("What it changes, read back from it.")),
-    whole: v.pipe(v.array(v.string()), v.description("Files of which only a part was staged: named, they were committed whole.")),
+    whole: v.pipe(
+      v.array(v.string()),
+      v.description("Files of which only a part was staged: named, they were committed whole."),
+    ),
   }),
   positional: [{ field: "files", variadic: true, optional: true }],
   flags: { ...guardFlags, message: { short: "m", value: "text", stdin: true } },
@@ -44,8 +62,15 @@ export const commit = operation({
       ? told(result, "nothing to commit: nothing that was named is changed")
       : told(
           result,
-          `${result.commit.slice(0, 12)}: ${count(result.paths.length, "path")}: ${result.paths.slice(0, 10).map((path) => quote(path)).join(", ")}${result.paths.length > 10 ? ", …" : ""}`,
-          ...(result.whole.length === 0 ? [] : [`committed whole, though only a part was staged: ${result.whole.map((path) => quote(path)).join(", ")}`]),
+          `${result.commit.slice(0, 12)}: ${count(result.paths.length, "path")}: ${result.paths
+            .slice(0, 10)
+            .map((path) => quote(path))
+            .join(", ")}${result.paths.length > 10 ? ", …" : ""}`,
+          ...(result.whole.length === 0
+            ? []
+            : [
+                `committed whole, though only a part was staged: ${result.whole.map((path) => quote(path)).join(", ")}`,
+              ]),
         ),
 });
 

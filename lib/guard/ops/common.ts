@@ -18,7 +18,9 @@ import { spell, type Arguments } from "../spell.ts";
 export const filesField = v.optional(
   v.pipe(
     v.array(v.string()),
-    v.description("Paths, each taken literally: no globs. Relative to dir. A folder stands for all that is changed in it."),
+    v.description(
+      "Paths, each taken literally: no globs. Relative to dir. A folder stands for all that is changed in it.",
+    ),
   ),
 );
 
@@ -121,7 +123,13 @@ export async function branchNames(call: Call): Promise<string[]> {
 }
 
 /** The tip of a local branch. Throws INVALID_INPUT for what can't be a branch's name, NOT_FOUND with the nearest one. */
-export async function branchTip(call: Call, op: AnyOperation, input: Arguments, key: string, branch: string): Promise<string> {
+export async function branchTip(
+  call: Call,
+  op: AnyOperation,
+  input: Arguments,
+  key: string,
+  branch: string,
+): Promise<string> {
   const { repo } = call.target;
   await checkBranchName(call, repo.mainRoot, branch);
   const tip = await commitOf(call, repo.mainRoot, branchRef(branch));
@@ -129,7 +137,10 @@ export async function branchTip(call: Call, op: AnyOperation, input: Arguments, 
   const names = await branchNames(call);
   const near = nearest(branch, names) ?? names[0];
   throw new DotbotError("NOT_FOUND", `there is no branch ${quote(branch)} in ${quote(repo.mainRoot, 200)}`, {
-    hint: names.length === 0 ? "it has no branch with a commit yet" : `its branches: ${names.slice(0, 10).join(", ")}${names.length > 10 ? ", …" : ""}`,
+    hint:
+      names.length === 0
+        ? "it has no branch with a commit yet"
+        : `its branches: ${names.slice(0, 10).join(", ")}${names.length > 10 ? ", …" : ""}`,
     ...(near === undefined ? {} : { example: spell(op, call.surface, { ...input, [key]: near }) }),
     details: { branch, branches: names.slice(0, 50) },
   });
@@ -149,7 +160,9 @@ export async function protectedBranches(call: Call): Promise<string[]> {
     const [, remote = "", ref = ""] = match ?? [];
     return match !== null && ref.startsWith(`${remote}/`) ? [{ remote, branch: ref.slice(remote.length + 1) }] : [];
   });
-  const first = heads.toSorted((a, b) => Number(b.remote === "origin") - Number(a.remote === "origin")).map(({ branch }) => branch);
+  const first = heads
+    .toSorted((a, b) => Number(b.remote === "origin") - Number(a.remote === "origin"))
+    .map(({ branch }) => branch);
   const usual = first.length > 0 || setting !== null ? [] : await usualNames(call);
   return [...new Set([...(setting === null ? [] : [setting]), ...first, ...usual])];
 }
@@ -160,7 +173,9 @@ async function usualNames(call: Call): Promise<string[]> {
   if (found.length > 0) return found;
   const { mainRoot } = call.target.repo;
   // A repository whose only branch is called otherwise: the one that its main checkout was made with.
-  const configured = oneLine((await git(call, ["config", "--get", "init.defaultBranch"], { cwd: mainRoot, probe: true })).stdout);
+  const configured = oneLine(
+    (await git(call, ["config", "--get", "init.defaultBranch"], { cwd: mainRoot, probe: true })).stdout,
+  );
   return names.has(configured) ? [configured] : [];
 }
 
@@ -174,7 +189,10 @@ export function refuseQueuePaths(call: Call, op: AnyOperation, input: Arguments)
     if (queue.length === 0) return;
     const kept = paths.filter((path) => !isQueuePath(path));
     throw refused(call, op, input, {
-      why: `${queue.slice(0, 5).map((path) => quote(path)).join(", ")} belong${queue.length === 1 ? "s" : ""} to the queue, which no branch carries`,
+      why: `${queue
+        .slice(0, 5)
+        .map((path) => quote(path))
+        .join(", ")} belong${queue.length === 1 ? "s" : ""} to the queue, which no branch carries`,
       mismatched: ["files"],
       hint: `leave out what is in ${QUEUE_PATHS.join(" and ")}: the queue changes by its own verbs, from any checkout`,
       ...(kept.length === 0 ? {} : { works: { files: kept.slice(0, 20) } }),

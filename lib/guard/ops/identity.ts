@@ -22,13 +22,24 @@ export const identity = operation({
   input: v.strictObject(guardFields),
   output: v.object({
     ...echoOutput,
-    kind: v.pipe(v.string(), v.description("What it is to the caller: same-main, same-worktree, own-submodule, foreign-worktree, foreign-primary or unknown.")),
+    kind: v.pipe(
+      v.string(),
+      v.description(
+        "What it is to the caller: same-main, same-worktree, own-submodule, foreign-worktree, foreign-primary or unknown.",
+      ),
+    ),
     committer: v.pipe(v.nullable(v.string()), v.description("Name and address; null when git knows none.")),
     defaultBranch: v.nullable(v.string()),
     inProgress: v.pipe(v.nullable(v.string()), v.description("What git is in the middle of there: merge, rebase, …")),
     remotes: v.array(v.object({ name: v.string(), ownerRepo: v.nullable(v.string()), url: v.string() })),
-    checkouts: v.pipe(v.array(v.object({ path: v.string(), main: v.boolean(), present: v.boolean() })), v.description("All checkouts of the repository.")),
-    inside: v.pipe(v.array(v.object({ dir: v.string(), ownerRepo: v.nullable(v.string()) })), v.description("Other repositories right inside it: with any, calls have to name the one they mean.")),
+    checkouts: v.pipe(
+      v.array(v.object({ path: v.string(), main: v.boolean(), present: v.boolean() })),
+      v.description("All checkouts of the repository."),
+    ),
+    inside: v.pipe(
+      v.array(v.object({ dir: v.string(), ownerRepo: v.nullable(v.string()) })),
+      v.description("Other repositories right inside it: with any, calls have to name the one they mean."),
+    ),
   }),
   flags: guardFlags,
   run: async (call) => await runIdentity(call),
@@ -40,7 +51,10 @@ export const identity = operation({
         ["default branch", result.defaultBranch ?? "none"],
         ...(result.inProgress === null ? [] : [["in progress", result.inProgress]]),
         ...result.remotes.map(({ name, url }) => [`remote ${name}`, url]),
-        ...result.checkouts.map(({ path, main, present }) => [main ? "main checkout" : present ? "worktree" : "worktree (missing)", path]),
+        ...result.checkouts.map(({ path, main, present }) => [
+          main ? "main checkout" : present ? "worktree" : "worktree (missing)",
+          path,
+        ]),
         ...result.inside.map(({ dir, ownerRepo }) => ["inside", ownerRepo === null ? dir : `${ownerRepo} @ ${dir}`]),
         ["queue", result.stateRoot],
       ].map(([name = "", value = ""]) => `  ${name}: ${value}`),
@@ -68,7 +82,11 @@ async function runIdentity(call: Call): Promise<Who> {
   ]);
   const remotes = await Promise.all(
     names.map(async (name) => {
-      const { stdout, status } = await git(call, ["remote", "get-url", "--", name], { cwd: workRoot, probe: true, okStatus: [0, 2] });
+      const { stdout, status } = await git(call, ["remote", "get-url", "--", name], {
+        cwd: workRoot,
+        probe: true,
+        okStatus: [0, 2],
+      });
       const url = status === 0 ? oneLine(stdout) : "";
       return { name, ownerRepo: identityOf(url, repo.mainRoot).ownerRepo, url: hideUserInfo(url) };
     }),

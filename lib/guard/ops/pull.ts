@@ -42,7 +42,12 @@ export const pull = operation({
   complete: { branch: "branch", remote: "remote" },
   run: async (call, input) => await runPull(call, input),
   text: (result) =>
-    told(result, result.changed ? `${result.commits} new from ${result.remote}: ${result.ref}` : `nothing new at ${result.remote}: ${result.ref}`),
+    told(
+      result,
+      result.changed
+        ? `${result.commits} new from ${result.remote}: ${result.ref}`
+        : `nothing new at ${result.remote}: ${result.ref}`,
+    ),
 });
 
 interface PullInput {
@@ -54,38 +59,69 @@ type PullResult = Echo & { remote: string; ref: string; before: string | null; c
 
 /** What a merge means must not depend on who runs it. */
 export const FAST_FORWARD = [
-  "-c", "merge.autoStash=false", "-c", "merge.verifySignatures=false", "-c", "submodule.recurse=false",
-  "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-verify-signatures", "--no-autostash", "--end-of-options",
+  "-c",
+  "merge.autoStash=false",
+  "-c",
+  "merge.verifySignatures=false",
+  "-c",
+  "submodule.recurse=false",
+  "merge",
+  "--quiet",
+  "--ff-only",
+  "--no-overwrite-ignore",
+  "--no-verify-signatures",
+  "--no-autostash",
+  "--end-of-options",
 ] as const;
 
 async function runPull(call: Call, input: PullInput): Promise<PullResult> {
   const { repo, workRoot } = await treeOf(call, pull.name);
   const op: AnyOperation = pull;
   const head = await readHead(call, repo);
-  const remote = await chooseRemote(call, op, { ...input }, { remote: given(input.remote), branch: head.branch, to: "fetch" });
+  const remote = await chooseRemote(
+    call,
+    op,
+    { ...input },
+    { remote: given(input.remote), branch: head.branch, to: "fetch" },
+  );
   const branch = given(input.branch) ?? (head.branch === null ? null : followed(remote, head.branch));
   if (branch === null) {
-    throw refused(call, op, { ...input }, {
-      why: `${head.branch === null ? "HEAD is detached there" : `the branch ${quote(head.branch)} follows none at ${quote(remote.name)}`}`,
-      missing: ["branch"],
-      hint: "give branch: the one at the remote",
-      works: { branch: head.branch ?? "main" },
-    });
+    throw refused(
+      call,
+      op,
+      { ...input },
+      {
+        why:
+          head.branch === null
+            ? "HEAD is detached there"
+            : `the branch ${quote(head.branch)} follows none at ${quote(remote.name)}`,
+        missing: ["branch"],
+        hint: "give branch: the one at the remote",
+        works: { branch: head.branch ?? "main" },
+      },
+    );
   }
   await checkBranchName(call, workRoot, branch);
   const ref = branchRef(branch);
   const sha = await fetchRef(call, remote, ref);
   if (sha === null) {
-    throw new DotbotError("NOT_FOUND", `${quote(remote.name)} has no branch ${quote(branch)}`, { details: { remote: remote.name, ref } });
+    throw new DotbotError("NOT_FOUND", `${quote(remote.name)} has no branch ${quote(branch)}`, {
+      details: { remote: remote.name, ref },
+    });
   }
   if (head.sha !== null && !(await isAncestor(call, workRoot, head.sha, sha))) {
     const { ahead, behind } = await distance(call, workRoot, head.sha, sha);
     if (behind > 0) {
-      throw refused(call, op, { ...input }, {
-        why: `HEAD and ${quote(`${remote.name}/${branch}`)} have diverged, ${ahead} and ${behind} commits: there is no fast-forward`,
-        hint: "bring them together by a merge or a rebase of your own choice",
-        details: { before: head.sha, remoteSha: sha, ahead, behind },
-      });
+      throw refused(
+        call,
+        op,
+        { ...input },
+        {
+          why: `HEAD and ${quote(`${remote.name}/${branch}`)} have diverged, ${ahead} and ${behind} commits: there is no fast-forward`,
+          hint: "bring them together by a merge or a rebase of your own choice",
+          details: { before: head.sha, remoteSha: sha, ahead, behind },
+        },
+      );
     }
   }
   const behind = head.sha === null ? 1 : (await distance(call, workRoot, head.sha, sha)).behind;
@@ -100,10 +136,25 @@ async function runPull(call: Call, input: PullInput): Promise<PullResult> {
 
 /** The failure of a fast-forward or switch that would have overwritten something, by name; null for any other. */
 export function inTheWay(result: { readonly stderr: string }, what: string): DotbotError | null {
-  if (!/would be overwritten by|would lose|not uptodate|Cannot (?:fast-forward|update)/i.test(result.stderr)) return null;
-  const files = result.stderr.split("\n").filter((line) => line.startsWith("\t")).map((line) => line.slice(1));
-  return new DotbotError("DIRTY", `the ${what} would overwrite ${files.length === 0 ? errorLines(result.stderr) : files.slice(0, 5).map((file) => quote(file)).join(", ")}`, {
-    hint: "commit, move or remove it; nothing was changed",
-    details: { files },
-  });
+  if (!/would be overwritten by|would lose|not uptodate|Cannot (?:fast-forward|update)/i.test(result.stderr))
+    return null;
+  const files = result.stderr
+    .split("\n")
+    .filter((line) => line.startsWith("\t"))
+    .map((line) => line.slice(1));
+  return new DotbotError(
+    "DIRTY",
+    `the ${what} would overwrite ${
+      files.length === 0
+        ? errorLines(result.stderr)
+        : files
+            .slice(0, 5)
+            .map((file) => quote(file))
+            .join(", ")
+    }`,
+    {
+      hint: "commit, move or remove it; nothing was changed",
+      details: { files },
+    },
+  );
 }

@@ -15,7 +15,10 @@ export const pushedShape = {
   sha: v.pipe(v.string(), v.description("The commit that was sent.")),
   remoteSha: v.pipe(v.string(), v.description("What the remote has there now, asked after the push.")),
   outcome: v.picklist(["created", "updated", "up-to-date"]),
-  pushedTo: v.pipe(v.array(v.nullable(v.string())), v.description("owner/repo of where it went; null where that is no host.")),
+  pushedTo: v.pipe(
+    v.array(v.nullable(v.string())),
+    v.description("owner/repo of where it went; null where that is no host."),
+  ),
 };
 
 export const push = operation({
@@ -34,7 +37,11 @@ export const push = operation({
   idempotent: true,
   openWorld: true,
   target: { rule: "guard", op: "push" },
-  input: v.strictObject({ branch: branchField("The local branch. By default the one checked out there."), remote: remoteField, ...guardFields }),
+  input: v.strictObject({
+    branch: branchField("The local branch. By default the one checked out there."),
+    remote: remoteField,
+    ...guardFields,
+  }),
   output: v.object({ ...echoOutput, ...pushedShape }),
   positional: [{ field: "branch", optional: true }],
   flags: guardFlags,

@@ -13,7 +13,7 @@ import { type Claim, DEFAULT_TTL_MS, type Holder, holderName, holds } from "../c
 import type { TaskRow } from "../ledger.ts";
 import { appended, type Status } from "../model.ts";
 import { findTask } from "../names.ts";
-import { entryOf, type Provenance, UNKNOWN } from "../provenance.ts";
+import { entryOf, oneLine, type Provenance, UNKNOWN } from "../provenance.ts";
 import { Queue, type Tx } from "../queue.ts";
 import { currentTaskId } from "../here.ts";
 import { standingClaim } from "../holders.ts";
@@ -244,9 +244,10 @@ export function guardClaim(
     tx.ledger.putClaim(row.id, JSON.stringify({ ...claim, heartbeat: ctx.now().toISOString() }));
     return null;
   }
-  if (steal !== undefined && steal.trim() !== "") {
+  const why = steal === undefined ? "" : oneLine(ctx, steal, "steal");
+  if (why !== "") {
     tx.ledger.dropClaim(row.id);
-    return `taken over from ${holderName(claim)}: ${steal.trim()}`;
+    return `taken over from ${holderName(claim)}: ${why}`;
   }
   const who = holderName(claim);
   throw new DotbotError("NOT_HOLDER", `"${row.name}" (${row.id8}) is claimed by ${who} since ${claim.since}`, {

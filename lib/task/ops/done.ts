@@ -89,7 +89,7 @@ export const done = operation({
       const completes = input.complete ?? (desk.settings.worktree.complete_on_done && worktreeOf(desk.queue, row.id) !== null);
       return { ...moved, ok: true, completes, ...(verification === null ? {} : { verification }) };
     });
-    const { completes = false, ...result } = outcome;
+    const { completes, ...result } = outcome;
     return completes ? { ...result, completion: await completeAfterDone(call, asText(result.task["id"])) } : result;
   },
   text(result, style) {

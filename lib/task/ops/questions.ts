@@ -12,7 +12,7 @@ import type { Tx } from "../queue.ts";
 import { claimShape, exampleFor, field, namedTask, taskDocument, withQueue } from "./common.ts";
 import { newDocument } from "./draft.ts";
 import { entryOf } from "../provenance.ts";
-import { moveFields, moveFlags, moveOutput, moveTask, moveText, runMove } from "./move.ts";
+import { moveFields, moveFlags, moveOutput, moveTask, moveText, reasonLine, runMove } from "./move.ts";
 
 const KEYS = ["A", "B", "C", "D", "E"] as const;
 
@@ -479,7 +479,7 @@ export const split = operation({
       const children: string[] = [];
       const moved = await moveTask(call, desk, row, input, {
         verb: "split",
-        reason: input.reason,
+        reason: reasonLine(call, input.reason, "reason"),
         to: (_, doc) =>
           approved
             ? "split"

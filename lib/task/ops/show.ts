@@ -1,5 +1,5 @@
 /** Reading one task: as it is, and with everything that somebody needs who is going to work on it. */
-import { resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 
 import * as v from "valibot";
 
@@ -10,7 +10,7 @@ import { operation, type Call } from "../../op.ts";
 import { nearest, paint, quote, table, type Style } from "../../text.ts";
 import { WORKTREE_RECORDS } from "../here.ts";
 import type { TaskRow } from "../ledger.ts";
-import { historyOf, isObject, pendingQuestions, stringList } from "../model.ts";
+import { historyOf, isObject, isStatus, pendingQuestions, stringList } from "../model.ts";
 import type { Queue } from "../queue.ts";
 import { dependenciesOf, dependentsOf } from "../relations.ts";
 import {
@@ -150,7 +150,7 @@ function showText(result: Shown, style: Style): string {
   const doc = task as JsonObject;
   const dim = (text: string): string => paint(style, "dim", text);
   const facts: (readonly [string, string])[] = [
-    ["status", paintStatus(style, field(task, "status")) + since(doc)],
+    ["status", paintStatus(style, statusOf(result)) + since(doc, statusOf(result))],
     ...(result.claim === undefined
       ? []
       : [["held by", `${result.claim.owner || result.claim.session} since ${result.claim.since}`] as const]),
@@ -173,7 +173,7 @@ function showText(result: Shown, style: Style): string {
   const questions = pendingQuestions(doc).map((question) => questionLines(question));
   const history = historyOf(doc);
   return [
-    `${paint(style, "bold", field(task, "name"))}  ${dim(field(task, "id"))}\n`,
+    `${paint(style, "bold", field(task, "name") || "(no name)")}  ${dim(field(task, "id"))}\n`,
     table(facts.map(([name, value]) => [dim(name), value])),
     section(style, "Description", field(task, "description").trim() === "" ? [] : [field(task, "description").trim()]),
     section(
@@ -207,8 +207,14 @@ function showText(result: Shown, style: Style): string {
   ].join("");
 }
 
-function since(doc: JsonObject): string {
-  const at = field(doc, "completed_at") || (field(doc, "status") === "in-progress" ? field(doc, "started_at") : "");
+/** The folder says it; a file that was moved by hand may still name another one. */
+function statusOf({ task, path }: Pick<Shown, "task" | "path">): string {
+  const folder = basename(dirname(path));
+  return isStatus(folder) ? folder : field(task, "status");
+}
+
+function since(doc: JsonObject, status: string): string {
+  const at = field(doc, "completed_at") || (status === "in-progress" ? field(doc, "started_at") : "");
   return at === "" ? "" : ` since ${at}`;
 }
 
@@ -346,7 +352,7 @@ function contextText(result: Context, style: Style): string {
   const { task } = result;
   const doc = task as JsonObject;
   return [
-    `${paint(style, "bold", field(task, "name"))}  ${paint(style, "dim", field(task, "id"))}  ${paintStatus(style, field(task, "status"))}\n`,
+    `${paint(style, "bold", field(task, "name"))}  ${paint(style, "dim", field(task, "id"))}  ${paintStatus(style, statusOf(result))}\n`,
     section(style, "Description", field(task, "description").trim() === "" ? [] : [field(task, "description").trim()]),
     section(
       style,

@@ -8,7 +8,8 @@ import { asText } from "../../text.ts";
 import { isObject, SKIP_REASONS } from "../model.ts";
 import { discardWorktree, startInWorktree } from "../worktree.ts";
 import { claimShape, namedTask, withQueue } from "./common.ts";
-import { claimFlags, claimTermsFields, type Next, nextForStart, nextOutput, nextText, termsOf } from "./claims.ts";
+import { type Next, nextForStart, nextOutput, nextText } from "./claims.ts";
+import { claimFlags, claimTermsFields, termsOf } from "./terms.ts";
 import { type Moved, moveFields, moveFlags, moveOutput, moveText, reasonLine, runMove } from "./move.ts";
 
 const task = [{ field: "task_id", variadic: true, optional: true }] as const;

@@ -3,7 +3,7 @@ import * as v from "valibot";
 
 import { operation } from "../../op.ts";
 import { claimShape, namedTask, taskDocument } from "../../task/ops/common.ts";
-import { claimFlags, claimTermsFields } from "../../task/ops/claims.ts";
+import { claimFlags, claimTermsFields } from "../../task/ops/terms.ts";
 import { claimLine, statusShape } from "../../task/ops/move.ts";
 import { paint, type Style } from "../../text.ts";
 import { adoptWorktree } from "../adopt.ts";
