@@ -50,7 +50,11 @@ const FIRST_NAMESPACE = "pid:[4026531836]";
 function lifeElsewhere(mark: ProcessMark, namespace: string): Life {
   const pids = listNames("/proc")?.filter((it) => /^\d+$/.test(it)) ?? [];
   for (const pid of pids) {
-    const inner = /^NSpid:((?:\s+\d+)+)$/m.exec(readProcFile(pid, "status") ?? "")?.[1]?.trim().split(/\s+/) ?? [];
+    const inner =
+      /^NSpid:((?:\s+\d+)+)$/m
+        .exec(readProcFile(pid, "status") ?? "")?.[1]
+        ?.trim()
+        .split(/\s+/) ?? [];
     if (inner.length < 2 || Number(inner.at(-1)) !== mark.pid) continue;
     const seen = procStat(Number(pid));
     if (seen !== null && !seen.ended && seen.start === mark.start) return "alive";

@@ -124,6 +124,33 @@ export function padEnd(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - displayWidth(text)));
 }
 
+/**
+ * A text on at most two lines of these widths, broken between words where it can be; what is longer ends with an ellipsis.
+ * `columns` measures: terminal columns by default.
+ */
+export function onTwoLines(text: string, first: number, second: number, columns = displayWidth): readonly string[] {
+  if (columns(text) <= first) return [text];
+  let head = "";
+  for (const word of text.split(" ")) {
+    const longer = head === "" ? word : `${head} ${word}`;
+    if (columns(longer) > first) break;
+    head = longer;
+  }
+  if (head === "") head = prefix(text, first, columns);
+  const rest = text.slice(head.length).trimStart();
+  return [head, columns(rest) <= second ? rest : `${prefix(rest, second - 1, columns).trimEnd()}…`];
+}
+
+/** As many of the first code points as fit. */
+function prefix(text: string, width: number, columns: (text: string) => number): string {
+  let shown = "";
+  for (const point of text) {
+    if (columns(shown + point) > width) break;
+    shown += point;
+  }
+  return shown;
+}
+
 /** Rows in aligned columns, two spaces between them, nothing after the last one. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];

@@ -200,12 +200,14 @@ export class Calls {
     const tool = tools.get(name);
     if (tool !== undefined && isOffered(tool.op, offer)) return tool;
     const offered = [...tools.values()].filter((it) => isOffered(it.op, offer)).map((it) => toolName(it.op));
+    if (tool !== undefined) {
+      const why =
+        offer.readOnly && tool.op.effect !== "read" ? "this server only reads" : "it comes with the toolset all";
+      throw new BadCall(`the tool ${quote(name)} isn't offered: ${why}`, { code: "UNKNOWN_COMMAND", message: why });
+    }
     const near = nearest(name, offered);
-    const message =
-      tool === undefined
-        ? `there is no tool ${quote(name)}`
-        : `the tool ${quote(name)} isn't offered: ${offer.readOnly && tool.op.effect !== "read" ? "this server only reads" : `this server's toolsets are ${offer.toolsets.join(", ")}`}`;
-    const hint = near === undefined || near === name ? `the tools are ${offered.join(", ")}` : `did you mean ${near}?`;
+    const message = `there is no tool ${quote(name)}`;
+    const hint = near === undefined ? `the tools are ${offered.join(", ")}` : `did you mean ${near}?`;
     throw new BadCall(`${message}\nhint: ${hint}`, { code: "UNKNOWN_COMMAND", message, hint });
   }
 

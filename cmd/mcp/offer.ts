@@ -62,4 +62,3 @@ export function isOffered(op: AnyOperation, { toolsets, readOnly }: Offer): bool
 function nounOf(op: AnyOperation): string {
   return op.name.split(" ")[0] ?? "";
 }
-

@@ -1,5 +1,5 @@
 /**
- * Operations as tools: which are offered, under which name, with which schema. Pure.
+ * Operations as tools: under which name, with which schema. Pure.
  *
  * Invariant: a tool's input schema is one valibot schema; what is advertised is its JSON form and what is validated is itself,
  * so they can't differ. It is the operation's own without the command line's fields, and with the session required where

@@ -43,7 +43,8 @@ export function inToolWords(text: string, { operations, op }: Speaker): string {
         const said = quoted ?? bare;
         const words = said.split(/\s+/);
         const named = operationOf(words, operations);
-        if (named === undefined || !isTool(named.op)) return quoted === undefined ? whole : `the command ${words.slice(0, 2).join(" ")}`;
+        if (named === undefined || !isTool(named.op))
+          return quoted === undefined ? whole : `the command ${words.slice(0, 2).join(" ")}`;
         return [toolName(named.op), ...words.slice(named.used)].join(" ");
       },
     )
@@ -65,7 +66,7 @@ async function exampleCall(facts: ErrorFacts, words: Toolwords): Promise<string 
   if (example.startsWith("{")) return mended(parse(example), words);
   const named = words.operations.find((op) => example.startsWith(`${toolName(op)} {`));
   if (named !== undefined) return example;
-  if (example.startsWith("dotbot ")) return await fromCommand(shellWords(example).slice(1), words.operations);
+  if (example.startsWith("dotbot ")) return await fromCommand(shellWords(example).slice(1), words);
   if (!example.startsWith("--")) return null;
   // Flags to add to the call.
   const added = await fieldsFrom(words.op, shellWords(example), new Set());
@@ -81,12 +82,17 @@ function mended(fields: unknown, { op, args }: Toolwords): string | null {
   return JSON.stringify(corrected) === JSON.stringify(args) ? null : call(toolName(op), corrected);
 }
 
-async function fromCommand(words: readonly string[], operations: readonly AnyOperation[]): Promise<string | null> {
-  const named = operationOf(words, operations);
+/** Who calls, and where: as true of the corrected call as of the one that failed. */
+const CALLER = ["session_id", "owner", "claim_token", "dir", "owner_repo"];
+
+async function fromCommand(line: readonly string[], { operations, args }: Toolwords): Promise<string | null> {
+  const named = operationOf(line, operations);
   if (named === undefined || !isTool(named.op)) return null;
   const taken = new Set(Array.from({ length: named.used }, (_, i) => i));
-  const fields = await fieldsFrom(named.op, words, taken);
-  return fields === null ? null : call(toolName(named.op), fields);
+  const fields = await fieldsFrom(named.op, line, taken);
+  if (fields === null) return null;
+  const carried = CALLER.filter((name) => name in named.op.input.entries && args[name] !== undefined);
+  return call(toolName(named.op), { ...Object.fromEntries(carried.map((name) => [name, args[name]])), ...fields });
 }
 
 /** What words of a command line would give the operation; null when it isn't one that the tool can be given. */

@@ -11,7 +11,12 @@ import { manual, SEVERITIES, type Check, type Finding } from "./finding.ts";
 import { examine, type Patient } from "./patient.ts";
 
 export const CHECKS: readonly Check<Patient>[] = [
-  ...REPOSITORY_CHECKS, ...SETTINGS_CHECKS, ...QUEUE_CHECKS, ...CLAIM_CHECKS, ...WORKTREE_CHECKS, ...AGENT_CHECKS,
+  ...REPOSITORY_CHECKS,
+  ...SETTINGS_CHECKS,
+  ...QUEUE_CHECKS,
+  ...CLAIM_CHECKS,
+  ...WORKTREE_CHECKS,
+  ...AGENT_CHECKS,
 ];
 
 export interface Diagnosis extends Finding {
@@ -64,7 +69,14 @@ async function findingsOf(check: Check<Patient>, patient: Patient): Promise<read
     return await check.run(patient);
   } catch (error) {
     if (patient.call.signal.aborted || !(error instanceof DotbotError)) throw error;
-    return [{ severity: "warn", finding: `it couldn't be looked at whether ${check.about}`, evidence: [error.message], remedy: manual(error.hint ?? "see the message") }];
+    return [
+      {
+        severity: "warn",
+        finding: `it couldn't be looked at whether ${check.about}`,
+        evidence: [error.message],
+        remedy: manual(error.hint ?? "see the message"),
+      },
+    ];
   }
 }
 

@@ -14,7 +14,10 @@ const findingShape = v.object({
   finding: v.string(),
   evidence: v.array(v.string()),
   fix: v.object({
-    kind: v.pipe(v.picklist(["auto", "manual", "none"]), v.description("auto: doctor --fix (doctor_fix) does it, and nothing can be lost by it.")),
+    kind: v.pipe(
+      v.picklist(["auto", "manual", "none"]),
+      v.description("auto: doctor --fix (doctor_fix) does it, and nothing can be lost by it."),
+    ),
     what: v.optional(v.string()),
   }),
 });
@@ -57,7 +60,10 @@ const doctor = operation({
   }),
   flags: { fix: { cliOnly: true } },
   async run(call, input) {
-    return report(call, await examineAndRepair(call, input.fix === true ? async (planned) => await agreed(call, planned) : null));
+    return report(
+      call,
+      await examineAndRepair(call, input.fix === true ? async (planned) => await agreed(call, planned) : null),
+    );
   },
 });
 
@@ -65,7 +71,8 @@ const doctorFix = operation({
   ...shared,
   name: "doctor fix",
   summary: "Put right what doctor found, as far as it is safe",
-  details: "Does what doctor lists with fix.kind auto, one by one, then looks again: findings are what is left. Nothing that could lose work is touched.",
+  details:
+    "Does what doctor lists with fix.kind auto, one by one, then looks again: findings are what is left. Nothing that could lose work is touched.",
   examples: [{ given: ["init"], run: "doctor --fix --yes", does: "the same on the command line" }],
   effect: "write",
   idempotent: true,
@@ -80,12 +87,22 @@ const doctorFix = operation({
 async function agreed(call: Call, planned: readonly Diagnosis[]): Promise<boolean> {
   for (const { check, remedy } of planned) if (remedy.kind === "auto") call.note(`${check}: ${remedy.plan}`);
   if (call.yes) return true;
-  if (call.prompt !== undefined) return await call.prompt.confirm({ message: `Do ${planned.length === 1 ? "that" : `these ${planned.length}`}?`, initial: true });
-  throw new DotbotError("NEEDS_ANSWER", `${count(planned.length, "repair")} would be made, and there is no terminal to ask at`, {
-    hint: "look at what `dotbot doctor` lists, then say yes",
-    example: "dotbot doctor --fix --yes",
-    details: { planned: planned.map(({ check, remedy }) => ({ check, plan: remedy.kind === "auto" ? remedy.plan : "" })) },
-  });
+  if (call.prompt !== undefined)
+    return await call.prompt.confirm({
+      message: `Do ${planned.length === 1 ? "that" : `these ${planned.length}`}?`,
+      initial: true,
+    });
+  throw new DotbotError(
+    "NEEDS_ANSWER",
+    `${count(planned.length, "repair")} would be made, and there is no terminal to ask at`,
+    {
+      hint: "look at what `dotbot doctor` lists, then say yes",
+      example: "dotbot doctor --fix --yes",
+      details: {
+        planned: planned.map(({ check, remedy }) => ({ check, plan: remedy.kind === "auto" ? remedy.plan : "" })),
+      },
+    },
+  );
 }
 
 function report({ target }: Call, { findings, repairs }: Examination): Report {
@@ -117,7 +134,10 @@ const COLORS = { error: "red", warn: "yellow", info: "blue" } as const;
 
 function reportText({ findings, repairs, counts, checks }: Report, style: Style): string {
   const lines = [
-    ...repairs.map(({ check, ok, outcome }) => `${paint(style, ok ? "green" : "red", ok ? "fixed" : "not fixed")}  ${check}: ${row(outcome)}`),
+    ...repairs.map(
+      ({ check, ok, outcome }) =>
+        `${paint(style, ok ? "green" : "red", ok ? "fixed" : "not fixed")}  ${check}: ${row(outcome)}`,
+    ),
     ...findings.flatMap(({ check, severity, finding, evidence, fix }) => [
       `${paint(style, COLORS[severity], padEnd(severity, 5))}  ${row(finding)}  ${paint(style, "dim", check)}`,
       ...evidence.map((line) => `         ${paint(style, "dim", row(line))}`),
@@ -132,7 +152,10 @@ function summary(findings: Report["findings"], counts: Report["counts"], checks:
   const wrong = counts.error + counts.warn;
   const auto = findings.filter(({ fix }) => fix.kind === "auto").length;
   if (wrong === 0) return `${paint(style, "green", "all is well")} (${checks} checks)`;
-  const safe = auto === 0 ? "none can be fixed by itself" : `\`dotbot doctor --fix\` puts ${auto === wrong ? (wrong === 1 ? "it" : "all of them") : `${auto} of them`} right, losing nothing`;
+  const safe =
+    auto === 0
+      ? "none can be fixed by itself"
+      : `\`dotbot doctor --fix\` puts ${auto === wrong ? (wrong === 1 ? "it" : "all of them") : `${auto} of them`} right, losing nothing`;
   return `${paint(style, counts.error > 0 ? "red" : "yellow", count(wrong, "finding"))}: ${safe}`;
 }
 

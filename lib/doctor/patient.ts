@@ -29,7 +29,7 @@ export interface Patient {
   readonly queue: Queue | null;
   readonly queueFault: DotbotError | null;
   /** Tasks in pick order, by a condition of the ledger's; none where the queue can't be opened. */
-  readonly tasks: (where: string) => readonly TaskRow[];
+  readonly tasks: (where: string, ...values: readonly string[]) => readonly TaskRow[];
   readonly worktrees: ReadonlyMap<string, TaskWorktree>;
   /** The main checkout and all registered worktrees, present or not. */
   readonly checkouts: readonly Checkout[];
@@ -41,13 +41,21 @@ export interface Patient {
 export async function examine<T>(call: Call, look: (patient: Patient) => Promise<T>): Promise<T> {
   const { repo } = call.target;
   if (!exists(join(repo.stateRoot, ".bot")) && !exists(join(ledgerFolder(repo.stateCommonDir), "queue.db"))) {
-    throw new DotbotError("NO_QUEUE", `this repository has never seen dotbot: there is no .bot in ${JSON.stringify(repo.stateRoot)}`, {
-      hint: "there is nothing to examine; `dotbot init` makes a queue",
-      example: "dotbot init",
-      details: { stateRoot: repo.stateRoot },
-    });
+    throw new DotbotError(
+      "NO_QUEUE",
+      `this repository has never seen dotbot: there is no .bot in ${JSON.stringify(repo.stateRoot)}`,
+      {
+        hint: "there is nothing to examine; `dotbot init` makes a queue",
+        example: "dotbot init",
+        details: { stateRoot: repo.stateRoot },
+      },
+    );
   }
-  const [version, config, opened] = await Promise.all([gitVersion(call), readConfig(call, repo), openQueue(call, repo)]);
+  const [version, config, opened] = await Promise.all([
+    gitVersion(call),
+    readConfig(call, repo),
+    openQueue(call, repo),
+  ]);
   const { queue, fault } = opened;
   try {
     return await look({
@@ -57,7 +65,7 @@ export async function examine<T>(call: Call, look: (patient: Patient) => Promise
       loaded: tryLoadSettings(call, repo.stateRoot),
       queue,
       queueFault: fault,
-      tasks: (where) => queue?.ledger.tasks(where) ?? [],
+      tasks: (where, ...values) => queue?.ledger.tasks(where, ...values) ?? [],
       worktrees: queue === null ? new Map() : worktrees(queue),
       checkouts: checkoutsOf(repo, isBare(repo)),
       config,

@@ -41,7 +41,11 @@ const BUSY_PAUSE_MS = 100;
  * the way, by name), REJECTED (a hook, a filter), LOCKED, READ_ONLY, GIT_FAILED. After each of these everything is as it was.
  * An error that is thrown says nothing of the kind: the journal is still needed, and `settleAdvance` has to look.
  */
-export async function advance(ctx: GitCtx, place: AdvancePlace, move: Advance): Promise<"done" | "moved" | DotbotError> {
+export async function advance(
+  ctx: GitCtx,
+  place: AdvancePlace,
+  move: Advance,
+): Promise<"done" | "moved" | DotbotError> {
   return move.checkout === null
     ? await advanceRef(ctx, place, move)
     : await advanceCheckout(ctx, place, { ...move, checkout: move.checkout });
@@ -49,7 +53,12 @@ export async function advance(ctx: GitCtx, place: AdvancePlace, move: Advance): 
 
 async function advanceRef(ctx: GitCtx, place: AdvancePlace, move: Advance): Promise<"done" | "moved" | DotbotError> {
   const refused = await orRefusal(async () => {
-    const done = await moveRef(ctx, place.mainRoot, { ref: move.ref, to: move.to, old: move.old, why: "dotbot: complete" });
+    const done = await moveRef(ctx, place.mainRoot, {
+      ref: move.ref,
+      to: move.to,
+      old: move.old,
+      why: "dotbot: complete",
+    });
     return done ? ("done" as const) : ("moved" as const);
   });
   // A git that was killed may have done it all the same.
@@ -72,7 +81,10 @@ async function advanceCheckout(
       return null;
     });
     if (refused !== null) return refused;
-    const result = await git(ctx, [...MERGE, "--end-of-options", move.to], { cwd: checkout, env: workMark(place.commonDir) });
+    const result = await git(ctx, [...MERGE, "--end-of-options", move.to], {
+      cwd: checkout,
+      env: workMark(place.commonDir),
+    });
     if (result.status === 0 && (await readRef(ctx, place.mainRoot, move.ref)) === move.to) return "done";
     const busy = /index\.lock': File exists|HEAD\.lock': File exists/.test(result.stderr);
     if (busy && attempt < BUSY_TRIES) {
@@ -100,8 +112,23 @@ async function orRefusal<T>(step: () => Promise<T>): Promise<T | DotbotError> {
 
 /** Whatever the user's configuration says: only a fast-forward, nothing stashed, nothing overwritten, nobody asked. */
 const MERGE = [
-  "-c", "merge.autoStash=false", "-c", "merge.verifySignatures=false", "-c", "submodule.recurse=false", "-c", "advice.diverging=false",
-  "merge", "--quiet", "--ff-only", "--no-squash", "--commit", "--no-edit", "--no-stat", "--no-autostash", "--no-verify-signatures",
+  "-c",
+  "merge.autoStash=false",
+  "-c",
+  "merge.verifySignatures=false",
+  "-c",
+  "submodule.recurse=false",
+  "-c",
+  "advice.diverging=false",
+  "merge",
+  "--quiet",
+  "--ff-only",
+  "--no-squash",
+  "--commit",
+  "--no-edit",
+  "--no-stat",
+  "--no-autostash",
+  "--no-verify-signatures",
   "--no-overwrite-ignore",
 ] as const;
 
@@ -109,7 +136,9 @@ function requireBranch(checkout: string, commonDir: string, ref: string): void {
   const gitDir = gitDirAt(checkout);
   const head = gitDir === null ? null : headOf(gitDir, commonDir);
   if (head !== null && (head.branch === null || `refs/heads/${head.branch}` !== ref)) {
-    throw new DotbotError("REFUSED", `${quote(checkout, 300)} isn't on ${quote(ref)} any more`, { hint: "run it again" });
+    throw new DotbotError("REFUSED", `${quote(checkout, 300)} isn't on ${quote(ref)} any more`, {
+      hint: "run it again",
+    });
   }
 }
 
@@ -124,7 +153,9 @@ export async function refuseOverlap(ctx: GitCtx, checkout: string, changes: read
     .flatMap((entry) => [entry.path, ...(entry.from === undefined ? [] : [entry.from])])
     .filter((path) => touches(path));
   const going = new Set(changes.filter((change) => change.new === null).map((change) => change.path.toLowerCase()));
-  const inTheWay = changes.filter((change) => change.old === null).flatMap((change) => blocker(checkout, change.path, going));
+  const inTheWay = changes
+    .filter((change) => change.old === null)
+    .flatMap((change) => blocker(checkout, change.path, going));
   const files = [...new Set([...overlapping, ...inTheWay])].sort();
   if (files.length === 0) return;
   const [first = ""] = files;
@@ -244,7 +275,12 @@ async function settleTree(
       },
     );
   }
-  await putBack(ctx, checkout, move.old, seen.filter((it) => it.index !== "old" || !isAs(it, "old")));
+  await putBack(
+    ctx,
+    checkout,
+    move.old,
+    seen.filter((it) => it.index !== "old" || !isAs(it, "old")),
+  );
   return "undone";
 }
 
@@ -262,7 +298,9 @@ function isAs(seen: Seen, side: "old" | "new"): boolean {
 async function look(ctx: GitCtx, checkout: string, changes: readonly Change[]): Promise<Seen[]> {
   const staged = new Map<string, string>();
   const skipped = new Set<string>();
-  for (const line of parseNul(await gitText(ctx, ["ls-files", "-t", "--stage", "-z"], { cwd: checkout, probe: true }))) {
+  for (const line of parseNul(
+    await gitText(ctx, ["ls-files", "-t", "--stage", "-z"], { cwd: checkout, probe: true }),
+  )) {
     const [tag = "", mode = "", oid = "", stage = ""] = line.slice(0, line.indexOf("\t")).split(" ");
     const path = line.slice(line.indexOf("\t") + 1);
     staged.set(path, stage === "0" ? `${mode} ${oid}` : "unmerged");
@@ -273,7 +311,13 @@ async function look(ctx: GitCtx, checkout: string, changes: readonly Change[]): 
     const entry = staged.get(change.path);
     const side = (it: Change["old"]): string | undefined => (it === null ? undefined : `${it.mode} ${it.oid}`);
     const index =
-      entry === side(change.old) ? "old" : entry === side(change.new) ? "new" : entry === undefined ? "absent" : "other";
+      entry === side(change.old)
+        ? "old"
+        : entry === side(change.new)
+          ? "new"
+          : entry === undefined
+            ? "absent"
+            : "other";
     // Outside a sparse checkout there is nothing to be half-written.
     const tree = skipped.has(change.path) ? index : await lookAt(ctx, checkout, change);
     seen.push({ change, index, tree });
@@ -285,7 +329,8 @@ async function lookAt(ctx: GitCtx, checkout: string, change: Change): Promise<Se
   const path = join(checkout, change.path);
   const stat = lstatOrNull(path);
   if (stat === null) return "absent";
-  if (stat.isDirectory()) return change.old?.mode === "160000" ? "old" : change.new?.mode === "160000" ? "new" : "absent";
+  if (stat.isDirectory())
+    return change.old?.mode === "160000" ? "old" : change.new?.mode === "160000" ? "new" : "absent";
   const link = stat.isSymbolicLink() ? readLink(path) : null;
   const bytes = link === null ? readBytes(path) : new TextEncoder().encode(link);
   if (bytes === null) return "other";
@@ -296,7 +341,10 @@ async function lookAt(ctx: GitCtx, checkout: string, change: Change): Promise<Se
   if (oid === change.new?.oid) return "new";
   for (const side of [change.new, change.old]) {
     if (side === null || side.mode === "160000") continue;
-    for (const form of [["cat-file", "blob", side.oid], ["cat-file", "--filters", `--path=${change.path}`, side.oid]]) {
+    for (const form of [
+      ["cat-file", "blob", side.oid],
+      ["cat-file", "--filters", `--path=${change.path}`, side.oid],
+    ]) {
       const whole = await git(ctx, form, { cwd: checkout, probe: true });
       if (whole.status === 0 && startsWith(whole.bytes, bytes)) return "partial";
     }
@@ -320,15 +368,25 @@ async function putBack(ctx: GitCtx, checkout: string, old: string, seen: readonl
   }
   const options = { cwd: checkout };
   if (added.length > 0) {
-    await gitText(ctx, ["update-index", "-z", "--force-remove", "--stdin"], { ...options, input: `${added.join("\0")}\0` });
+    await gitText(ctx, ["update-index", "-z", "--force-remove", "--stdin"], {
+      ...options,
+      input: `${added.join("\0")}\0`,
+    });
   }
   const there = seen.filter((it) => it.change.old !== null).map((it) => it.change.path);
   if (there.length > 0) {
     await gitText(
       ctx,
       [
-        "--literal-pathspecs", "restore", "--quiet", `--source=${old}`, "--staged", "--worktree", "--no-overlay",
-        "--pathspec-from-file=-", "--pathspec-file-nul",
+        "--literal-pathspecs",
+        "restore",
+        "--quiet",
+        `--source=${old}`,
+        "--staged",
+        "--worktree",
+        "--no-overlay",
+        "--pathspec-from-file=-",
+        "--pathspec-file-nul",
       ],
       { ...options, input: `${there.join("\0")}\0` },
     );

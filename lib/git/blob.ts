@@ -18,8 +18,23 @@ export interface BlobEntry {
 }
 
 /** Every file of a commit at these paths (a folder's ends in a slash), in name order; what isn't there is left out. */
-export async function listBlobs(ctx: GitCtx, cwd: string, commit: string, paths: readonly string[]): Promise<BlobEntry[]> {
-  const args = ["--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit, "--", ...paths];
+export async function listBlobs(
+  ctx: GitCtx,
+  cwd: string,
+  commit: string,
+  paths: readonly string[],
+): Promise<BlobEntry[]> {
+  const args = [
+    "--literal-pathspecs",
+    "ls-tree",
+    "-r",
+    "-z",
+    "--full-tree",
+    "--end-of-options",
+    commit,
+    "--",
+    ...paths,
+  ];
   return parseNul(await gitText(ctx, args, { cwd, probe: true })).flatMap((line): BlobEntry[] => {
     const tab = line.indexOf("\t");
     const [mode = "", kind, oid = ""] = line.slice(0, tab).split(" ");

@@ -65,11 +65,21 @@ export function linkedBothWays(path: string, gitDir: string): boolean {
 export async function statusOf(
   ctx: GitCtx,
   cwd: string,
-  wanted: { readonly untracked: "no" | "normal" | "all"; readonly ignored?: boolean; readonly submodules?: "none" | "all" },
+  wanted: {
+    readonly untracked: "no" | "normal" | "all";
+    readonly ignored?: boolean;
+    readonly submodules?: "none" | "all";
+  },
 ): Promise<Status> {
   const args = [
-    "status", "--porcelain=v2", "-z", "--no-renames", "--no-ahead-behind", `--ignore-submodules=${wanted.submodules ?? "none"}`,
-    `--untracked-files=${wanted.untracked}`, ...(wanted.ignored === true ? ["--ignored=matching"] : []),
+    "status",
+    "--porcelain=v2",
+    "-z",
+    "--no-renames",
+    "--no-ahead-behind",
+    `--ignore-submodules=${wanted.submodules ?? "none"}`,
+    `--untracked-files=${wanted.untracked}`,
+    ...(wanted.ignored === true ? ["--ignored=matching"] : []),
   ];
   return parseStatus(await gitText(ctx, args, { cwd, probe: true, timeoutMs: 300_000 }));
 }

@@ -12,7 +12,16 @@ import { quote, shellWord } from "../text.ts";
 import { ledgerFolder } from "../task/ledger.ts";
 import { advance, refuseOverlap, type Advance, type AdvancePlace } from "./advance.ts";
 import { branchInOperation, checkoutsOn, gitDirAt, listCheckouts, operationIn } from "./checkouts.ts";
-import { changesBetween, commitTree, mergeCommits, mergeTrees, treeWith, type Change, type Entry, type Merged } from "./merge.ts";
+import {
+  changesBetween,
+  commitTree,
+  mergeCommits,
+  mergeTrees,
+  treeWith,
+  type Change,
+  type Entry,
+  type Merged,
+} from "./merge.ts";
 import { configBool, errorLines, oneLine, parseNul } from "./parse.ts";
 import { branchRef, distance, isAncestor, mergeBase, readRef, treeOf, upstreamOf } from "./refs.ts";
 import { git, gitText, type GitCtx } from "./run.ts";
@@ -39,7 +48,14 @@ export interface LandRequest {
 }
 
 export type Landed =
-  | { readonly is: "landed" | "planned"; readonly old: string; readonly commit: string | null; readonly tree: string; readonly checkout: string | null; readonly changes: readonly Change[] }
+  | {
+      readonly is: "landed" | "planned";
+      readonly old: string;
+      readonly commit: string | null;
+      readonly tree: string;
+      readonly checkout: string | null;
+      readonly changes: readonly Change[];
+    }
   | { readonly is: "nothing"; readonly old: string }
   | { readonly is: "conflict"; readonly old: string; readonly files: readonly string[] };
 
@@ -63,14 +79,15 @@ export async function land(ctx: GitCtx, request: LandRequest): Promise<Landed> {
     }
     const commit = await request.commit(merged.tree, old);
     const move = { ref, old, to: commit, checkout };
-    if (checkout !== null) await refuseOverlap(ctx, checkout, changes);
     request.journal(move, "land");
     const done = await advance(ctx, place, move);
     if (done === "done") return { is: "landed", old, commit, tree: merged.tree, checkout, changes };
     request.forget();
     if (typeof done === "object") throw done;
   }
-  throw new DotbotError("REFUSED", `${quote(base)} moved ${TRIES} times while the merge was made`, { hint: "run it again" });
+  throw new DotbotError("REFUSED", `${quote(base)} moved ${TRIES} times while the merge was made`, {
+    hint: "run it again",
+  });
 }
 
 /** The one checkout that has the branch, or null. Errors: REFUSED when it can't be moved there. */
@@ -78,20 +95,31 @@ export async function checkoutOf(ctx: GitCtx, place: AdvancePlace, base: string)
   const ref = branchRef(base);
   const records = await listCheckouts(ctx, place.mainRoot);
   const refuse = (why: string, hint: string, example?: string): never => {
-    throw new DotbotError("REFUSED", `${quote(base)} ${why}`, { hint, ...(example === undefined ? {} : { example }), details: { base } });
+    throw new DotbotError("REFUSED", `${quote(base)} ${why}`, {
+      hint,
+      ...(example === undefined ? {} : { example }),
+      details: { base },
+    });
   };
   for (const record of records) {
     const gitDir = record.bare ? null : gitDirAt(record.path);
     const operation = gitDir === null ? null : operationIn(gitDir);
     if (gitDir === null || operation === null) continue;
     if (record.branch === ref || branchInOperation(gitDir) === ref) {
-      refuse(`is in the middle of a ${operation} in ${quote(record.path, 300)}`, "finish or abort it first", `git -C ${shellWord(record.path)} status`);
+      refuse(
+        `is in the middle of a ${operation} in ${quote(record.path, 300)}`,
+        "finish or abort it first",
+        `git -C ${shellWord(record.path)} status`,
+      );
     }
   }
   const [found, second] = checkoutsOn(records, ref);
   if (found === undefined) return null;
   if (second !== undefined) {
-    refuse(`is checked out twice: ${quote(found.path, 300)} and ${quote(second.path, 300)}`, "switch one of them to another branch");
+    refuse(
+      `is checked out twice: ${quote(found.path, 300)} and ${quote(second.path, 300)}`,
+      "switch one of them to another branch",
+    );
   }
   if (found.prunable !== null || gitDirAt(found.path) === null) {
     refuse(
@@ -117,7 +145,11 @@ async function upToDate(ctx: GitCtx, request: LandRequest, checkout: string | nu
   }
   let upstream = await upstreamOf(ctx, cwd, base);
   if (upstream !== null && request.fetch) {
-    await gitText(ctx, ["fetch", "--quiet", "--no-tags", "--end-of-options", upstream.remote, `+${upstream.remoteRef}:${upstream.ref}`], { cwd });
+    await gitText(
+      ctx,
+      ["fetch", "--quiet", "--no-tags", "--end-of-options", upstream.remote, `+${upstream.remoteRef}:${upstream.ref}`],
+      { cwd },
+    );
     upstream = await upstreamOf(ctx, cwd, base);
   }
   if (upstream === null || upstream.oid === old) return old;
@@ -126,17 +158,25 @@ async function upToDate(ctx: GitCtx, request: LandRequest, checkout: string | nu
   const remote = upstream.ref.replace("refs/remotes/", "");
   const details = { base, upstream: remote, ahead, behind };
   if (ahead > 0) {
-    throw new DotbotError("REFUSED", `${quote(base)} and ${quote(remote)} have diverged: ${ahead} and ${behind} commits`, {
-      hint: "bring them together first",
-      example: `git -C ${shellWord(checkout ?? cwd)} pull --rebase`,
-      details,
-    });
+    throw new DotbotError(
+      "REFUSED",
+      `${quote(base)} and ${quote(remote)} have diverged: ${ahead} and ${behind} commits`,
+      {
+        hint: "bring them together first",
+        example: `git -C ${shellWord(checkout ?? cwd)} pull --rebase`,
+        details,
+      },
+    );
   }
   if (!request.fetch) {
-    throw new DotbotError("REFUSED", `${quote(base)} is ${behind} ${behind === 1 ? "commit" : "commits"} behind ${quote(remote)}`, {
-      hint: "pull first, or let it be fast-forwarded with --fetch",
-      details,
-    });
+    throw new DotbotError(
+      "REFUSED",
+      `${quote(base)} is ${behind} ${behind === 1 ? "commit" : "commits"} behind ${quote(remote)}`,
+      {
+        hint: "pull first, or let it be fast-forwarded with --fetch",
+        details,
+      },
+    );
   }
   if (request.dryRun === true) return upstream.oid;
   const move = { ref, old, to: upstream.oid, checkout };
@@ -175,7 +215,10 @@ export async function workOf(
   const index = join(folder, "merge-index");
   try {
     const tree = await treeWith(ctx, place.mainRoot, tip, entries, index);
-    return { commit: await commitTree(ctx, place.mainRoot, { tree, parents: [from], message: "without the queue\n" }), from };
+    return {
+      commit: await commitTree(ctx, place.mainRoot, { tree, parents: [from], message: "without the queue\n" }),
+      from,
+    };
   } finally {
     removeFile(index);
     removeFile(`${index}.lock`);
@@ -186,9 +229,13 @@ export async function workOf(
 export async function forkPoint(ctx: GitCtx, place: AdvancePlace, base: string, tip: string): Promise<string> {
   const from = await mergeBase(ctx, place.mainRoot, base, tip);
   if (from !== null) return from;
-  throw new DotbotError("REFUSED", `${quote(base.slice(0, 12))} and ${quote(tip.slice(0, 12))} have no common history`, {
-    hint: "a branch can only be completed onto the branch that it was cut from",
-  });
+  throw new DotbotError(
+    "REFUSED",
+    `${quote(base.slice(0, 12))} and ${quote(tip.slice(0, 12))} have no common history`,
+    {
+      hint: "a branch can only be completed onto the branch that it was cut from",
+    },
+  );
 }
 
 /** Merges work into `old`: by the commits' own history, unless its changes are counted from elsewhere. */
@@ -210,9 +257,19 @@ export interface Author {
 
 /** Who wrote the commits of a branch: most commits first, then the earlier. */
 export async function authorsOf(ctx: GitCtx, cwd: string, from: string, tip: string): Promise<Author[]> {
-  const args = ["log", "-z", "--reverse", "--no-merges", "--no-show-signature", "--format=%an%n%ae", "--end-of-options", `${from}..${tip}`];
+  const args = [
+    "log",
+    "-z",
+    "--reverse",
+    "--no-merges",
+    "--no-show-signature",
+    "--format=%an%n%ae",
+    "--end-of-options",
+    `${from}..${tip}`,
+  ];
   const counts = new Map<string, number>();
-  for (const line of parseNul(await gitText(ctx, args, { cwd, probe: true }))) counts.set(line, (counts.get(line) ?? 0) + 1);
+  for (const line of parseNul(await gitText(ctx, args, { cwd, probe: true })))
+    counts.set(line, (counts.get(line) ?? 0) + 1);
   return [...counts]
     .sort(([, a], [, b]) => b - a)
     .map(([line]) => ({ name: line.split("\n")[0] ?? "", email: line.split("\n")[1] ?? "" }));
@@ -231,17 +288,28 @@ export function coAuthors(authors: readonly Author[]): string {
 export async function landingCommit(
   ctx: GitCtx,
   place: AdvancePlace,
-  commit: { readonly tree: string; readonly parent: string; readonly message: string; readonly authors: readonly Author[]; readonly hookIn: string },
+  commit: {
+    readonly tree: string;
+    readonly parent: string;
+    readonly message: string;
+    readonly authors: readonly Author[];
+    readonly hookIn: string;
+  },
 ): Promise<string> {
   const message = await throughCommitMsg(ctx, place, commit.message, commit.hookIn);
-  const signing = await git(ctx, ["config", "--type=bool", "--get", "commit.gpgSign"], { cwd: place.mainRoot, probe: true });
+  const signing = await git(ctx, ["config", "--type=bool", "--get", "commit.gpgSign"], {
+    cwd: place.mainRoot,
+    probe: true,
+  });
   const [author] = commit.authors;
   return await commitTree(ctx, place.mainRoot, {
     tree: commit.tree,
     parents: [commit.parent],
     message,
     sign: signing.status === 0 && configBool(oneLine(signing.stdout)) === true,
-    ...(author === undefined || author.name === "" ? {} : { identity: { GIT_AUTHOR_NAME: author.name, GIT_AUTHOR_EMAIL: author.email } }),
+    ...(author === undefined || author.name === ""
+      ? {}
+      : { identity: { GIT_AUTHOR_NAME: author.name, GIT_AUTHOR_EMAIL: author.email } }),
   });
 }
 
@@ -254,14 +322,21 @@ async function throughCommitMsg(ctx: GitCtx, place: AdvancePlace, message: strin
     const result = await git(ctx, ["hook", "run", "--ignore-missing", "commit-msg", "--", file], { cwd });
     if (result.status !== 0) {
       const words = errorLines(result.stderr) || errorLines(result.stdout) || `status ${result.status}`;
-      throw new DotbotError("REJECTED", `the commit-msg hook rejected ${quote(message.split("\n")[0] ?? "")}: ${words}`, {
-        hint: "the subject is set by commit.format; nothing was changed",
-        example: "dotbot config show commit.format",
-        details: { hook: "commit-msg", status: result.status },
-      });
+      throw new DotbotError(
+        "REJECTED",
+        `the commit-msg hook rejected ${quote(message.split("\n")[0] ?? "")}: ${words}`,
+        {
+          hint: "the subject is set by commit.format; nothing was changed",
+          example: "dotbot config show commit.format",
+          details: { hook: "commit-msg", status: result.status },
+        },
+      );
     }
     const changed = readText(file) ?? message;
-    if (changed.trim() === "") throw new DotbotError("REJECTED", "the commit-msg hook left an empty message", { details: { hook: "commit-msg" } });
+    if (changed.trim() === "")
+      throw new DotbotError("REJECTED", "the commit-msg hook left an empty message", {
+        details: { hook: "commit-msg" },
+      });
     return changed;
   } finally {
     removeFile(file);

@@ -18,7 +18,8 @@ export async function mergeCommits(ctx: GitCtx, cwd: string, ours: string, their
   const [tree = "", ...files] = parseNul(result.stdout);
   if (result.status === 0 && isOid(tree)) return { clean: true, tree };
   // Status 1 is also what an unknown commit gives: only a tree before the names makes it a conflict.
-  if (result.status === 1 && isOid(tree)) return { clean: false, files: [...new Set(files.filter((file) => file !== ""))] };
+  if (result.status === 1 && isOid(tree))
+    return { clean: false, files: [...new Set(files.filter((file) => file !== ""))] };
   throw gitFailure(args, result);
 }
 
@@ -30,7 +31,10 @@ export async function mergeTrees(
 ): Promise<Merged> {
   const synthetic = async (commit: string, parent: string | null): Promise<string> =>
     await commitTree(ctx, cwd, {
-      tree: await treeOf(ctx, cwd, commit), parents: parent === null ? [] : [parent], message: "merge\n", identity: SYNTHETIC,
+      tree: await treeOf(ctx, cwd, commit),
+      parents: parent === null ? [] : [parent],
+      message: "merge\n",
+      identity: SYNTHETIC,
     });
   const base = await synthetic(commits.base, null);
   const [ours, theirs] = [await synthetic(commits.ours, base), await synthetic(commits.theirs, base)];
@@ -40,7 +44,9 @@ export async function mergeTrees(
 /** For commits that only carry a tree into a merge: the same trees give the same commits, and no identity is needed. */
 const SYNTHETIC: Readonly<Record<string, string>> = Object.fromEntries(
   ["AUTHOR", "COMMITTER"].flatMap((who) => [
-    [`GIT_${who}_NAME`, "dotbot"], [`GIT_${who}_EMAIL`, "dotbot@localhost"], [`GIT_${who}_DATE`, "1000000000 +0000"],
+    [`GIT_${who}_NAME`, "dotbot"],
+    [`GIT_${who}_EMAIL`, "dotbot@localhost"],
+    [`GIT_${who}_DATE`, "1000000000 +0000"],
   ]),
 );
 
@@ -57,10 +63,20 @@ export interface NewCommit {
 export async function commitTree(ctx: GitCtx, cwd: string, commit: NewCommit): Promise<string> {
   const args = [
     // The message is UTF-8, whatever encoding the user's commits are labelled with.
-    "-c", "i18n.commitEncoding=UTF-8", "commit-tree", commit.tree, ...commit.parents.flatMap((parent) => ["-p", parent]),
-    ...(commit.sign === true ? ["-S"] : []), "-F", "-",
+    "-c",
+    "i18n.commitEncoding=UTF-8",
+    "commit-tree",
+    commit.tree,
+    ...commit.parents.flatMap((parent) => ["-p", parent]),
+    ...(commit.sign === true ? ["-S"] : []),
+    "-F",
+    "-",
   ];
-  const result = await git(ctx, args, { cwd, input: commit.message, ...(commit.identity === undefined ? {} : { env: commit.identity }) });
+  const result = await git(ctx, args, {
+    cwd,
+    input: commit.message,
+    ...(commit.identity === undefined ? {} : { env: commit.identity }),
+  });
   if (result.status === 0) return oneLine(result.stdout);
   if (commit.sign === true) {
     throw new DotbotError("REJECTED", `the commit couldn't be signed: ${errorLines(result.stderr)}`, {
@@ -86,7 +102,18 @@ export interface Entry {
 
 /** What differs between two commits or trees, file by file. */
 export async function changesBetween(ctx: GitCtx, cwd: string, from: string, to: string): Promise<Change[]> {
-  const args = ["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--ignore-submodules=none", "--end-of-options", from, to];
+  const args = [
+    "diff-tree",
+    "-r",
+    "-z",
+    "--raw",
+    "--no-renames",
+    "--no-abbrev",
+    "--ignore-submodules=none",
+    "--end-of-options",
+    from,
+    to,
+  ];
   const fields = parseNul(await gitText(ctx, args, { cwd, probe: true }));
   const changes: Change[] = [];
   for (let i = 0; i + 1 < fields.length; i += 2) {

@@ -36,7 +36,9 @@ export async function readRef(ctx: GitCtx, cwd: string, ref: string): Promise<st
 }
 
 export async function treeOf(ctx: GitCtx, cwd: string, commit: string): Promise<string> {
-  return oneLine(await gitText(ctx, ["rev-parse", "--verify", "--end-of-options", `${commit}^{tree}`], { cwd, probe: true }));
+  return oneLine(
+    await gitText(ctx, ["rev-parse", "--verify", "--end-of-options", `${commit}^{tree}`], { cwd, probe: true }),
+  );
 }
 
 /**
@@ -49,7 +51,17 @@ export async function moveRef(
   move: { readonly ref: string; readonly to: string; readonly old: string | null; readonly why: string },
 ): Promise<boolean> {
   const old = move.old ?? "0".repeat(move.to.length);
-  const args = ["update-ref", "--no-deref", "--create-reflog", "-m", move.why, "--end-of-options", move.ref, move.to, old];
+  const args = [
+    "update-ref",
+    "--no-deref",
+    "--create-reflog",
+    "-m",
+    move.why,
+    "--end-of-options",
+    move.ref,
+    move.to,
+    old,
+  ];
   return await swapped(ctx, cwd, args, async () => (await readRef(ctx, cwd, move.ref)) === move.to);
 }
 
@@ -64,23 +76,39 @@ const LOCK_WAIT_MS = 5_000;
 
 const KILLED = 128 + 9;
 
-async function swapped(ctx: GitCtx, cwd: string, args: readonly string[], isDone: () => Promise<boolean>): Promise<boolean> {
+async function swapped(
+  ctx: GitCtx,
+  cwd: string,
+  args: readonly string[],
+  isDone: () => Promise<boolean>,
+): Promise<boolean> {
   for (let attempt = 1; ; attempt++) {
     const since = new Date();
     const result = await git(ctx, args, { cwd });
     if (result.status === 0) return true;
     if (result.status === KILLED) {
-      await clearRefLocks(ctx, cwd, args.filter((arg) => arg.startsWith("refs/")), since);
+      await clearRefLocks(
+        ctx,
+        cwd,
+        args.filter((arg) => arg.startsWith("refs/")),
+        since,
+      );
       if (await isDone()) return true;
     }
-    if (/but expected|unable to resolve reference|reference already exists|reference is missing/.test(result.stderr)) return false;
+    if (/but expected|unable to resolve reference|reference already exists|reference is missing/.test(result.stderr))
+      return false;
     if (/in 'prepared' phase|update aborted by hook|ref updates aborted by hook/.test(result.stderr)) {
       throw new DotbotError("REJECTED", `a reference-transaction hook rejected it: ${errorLines(result.stderr)}`);
     }
     const lock = /Unable to create '(.+\.lock)': File exists/.exec(result.stderr)?.[1];
     if (lock === undefined || attempt === LOCK_TRIES) throw gitFailure(args, result);
     // Git holds it for an instant only: one that stays, with no git around, was left by a kill.
-    await clearLockFiles(ctx.signal, { paths: [lock], folders: foldersOf(lock, cwd), since: new Date(0), waitMs: LOCK_WAIT_MS });
+    await clearLockFiles(ctx.signal, {
+      paths: [lock],
+      folders: foldersOf(lock, cwd),
+      since: new Date(0),
+      waitMs: LOCK_WAIT_MS,
+    });
   }
 }
 
@@ -97,7 +125,9 @@ export async function clearRefLocks(ctx: GitCtx, cwd: string, refs: readonly str
 function foldersOf(lock: string, cwd: string): string[] {
   const at = lock.search(/[\\/](?:refs[\\/]|packed-refs\.lock$|HEAD\.lock$|worktrees[\\/])/);
   const worktrees = join(at === -1 ? cwd : lock.slice(0, at), "worktrees");
-  const linked = (listNames(worktrees) ?? []).map((id) => backLinkOf(join(worktrees, id))).filter((link) => link !== null);
+  const linked = (listNames(worktrees) ?? [])
+    .map((id) => backLinkOf(join(worktrees, id)))
+    .filter((link) => link !== null);
   return [cwd, ...linked.map((link) => dirname(link))];
 }
 
@@ -111,14 +141,25 @@ export async function isAncestor(ctx: GitCtx, cwd: string, a: string, b: string)
 
 /** The best common ancestor; null when the histories are unrelated. */
 export async function mergeBase(ctx: GitCtx, cwd: string, a: string, b: string): Promise<string | null> {
-  const { stdout, status } = await git(ctx, ["merge-base", "--end-of-options", a, b], { cwd, probe: true, okStatus: [0, 1] });
+  const { stdout, status } = await git(ctx, ["merge-base", "--end-of-options", a, b], {
+    cwd,
+    probe: true,
+    okStatus: [0, 1],
+  });
   return status === 0 ? oneLine(stdout) : null;
 }
 
 /** How many commits each has that the other hasn't. */
-export async function distance(ctx: GitCtx, cwd: string, a: string, b: string): Promise<{ ahead: number; behind: number }> {
+export async function distance(
+  ctx: GitCtx,
+  cwd: string,
+  a: string,
+  b: string,
+): Promise<{ ahead: number; behind: number }> {
   const args = ["rev-list", "--left-right", "--count", "--end-of-options", `${a}...${b}`];
-  const [ahead = 0, behind = 0] = oneLine(await gitText(ctx, args, { cwd, probe: true })).split("\t").map(Number);
+  const [ahead = 0, behind = 0] = oneLine(await gitText(ctx, args, { cwd, probe: true }))
+    .split("\t")
+    .map(Number);
   return { ahead, behind };
 }
 
@@ -140,7 +181,9 @@ export async function checkBranchName(ctx: GitCtx, cwd: string, name: string): P
   const odd = name === "@" || name === "HEAD" || name.startsWith("refs/") || name.startsWith("+") || isOid(name);
   const { status } = odd ? { status: 1 } : await git(ctx, ["check-ref-format", "--branch", name], { cwd, probe: true });
   if (status === 0) return name;
-  throw new DotbotError("INVALID_INPUT", `${quote(name)} can't be a branch`, { hint: "give a branch's plain name, such as \"main\"" });
+  throw new DotbotError("INVALID_INPUT", `${quote(name)} can't be a branch`, {
+    hint: 'give a branch\'s plain name, such as "main"',
+  });
 }
 
 /** What a branch follows: its configured upstream, else the branch of its name at the only remote, or at origin. */
@@ -155,7 +198,9 @@ export interface Upstream {
 
 export async function upstreamOf(ctx: GitCtx, cwd: string, branch: string): Promise<Upstream | null> {
   const format = "--format=%(refname)%00%(upstream)%00%(upstream:remotename)%00%(upstream:remoteref)";
-  const [line = ""] = (await gitText(ctx, ["for-each-ref", format, "--", branchRef(branch)], { cwd, probe: true })).split("\n");
+  const [line = ""] = (
+    await gitText(ctx, ["for-each-ref", format, "--", branchRef(branch)], { cwd, probe: true })
+  ).split("\n");
   const [name = "", ref = "", remote = "", remoteRef = ""] = line.split("\0");
   if (name === branchRef(branch) && ref !== "") {
     const oid = await readRef(ctx, cwd, ref);

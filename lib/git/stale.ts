@@ -71,7 +71,10 @@ function held(paths: readonly string[], pids: readonly number[]): DotbotError {
   const [path] = paths;
   const what = path === undefined ? "a git command is still running there" : `${quote(path, 300)} is held`;
   return new DotbotError("LOCKED", pids.length === 0 ? what : `${what} (git, process ${pids.join(", ")})`, {
-    hint: path === undefined ? "wait for it to end" : "wait for that git command to end; if none runs, remove the lock file",
+    hint:
+      path === undefined
+        ? "wait for it to end"
+        : "wait for that git command to end; if none runs, remove the lock file",
     ...(path === undefined ? {} : { example: `rm ${shellWord(path)}` }),
     details: { paths, pids },
   });

@@ -18,6 +18,8 @@ export interface BranchTask {
   readonly description: string;
   /** Issues that the task's document names as its own: `issue`, `issues` or `source_issue`, as numbers or `#n`. */
   readonly issues: readonly number[];
+  /** The branch from which its worktree was cut; null when it has none. */
+  readonly base: string | null;
 }
 
 /** The worktree of the task that answers to `name`; null when it has none. Throws TASK_NOT_FOUND, AMBIGUOUS_TASK. */
@@ -43,6 +45,7 @@ export function taskOf(repo: Repo, name: string | undefined, example: (task: str
       name: row.name,
       description: typeof description === "string" ? description : "",
       issues: [...new Set(named.flatMap(issueNumber))],
+      base: textIn(ledger.record(WORKTREE_RECORDS, row.id), "base"),
     };
   });
 }
@@ -66,10 +69,9 @@ function withLedger<T>(repo: Repo, read: (ledger: Ledger) => T): T | null {
   }
 }
 
-function pathIn(record: unknown): string | null {
-  return typeof record === "object" && record !== null && "path" in record && typeof record.path === "string"
-    ? record.path
-    : null;
+function textIn(record: unknown, key: string): string | null {
+  const value: unknown = typeof record === "object" && record !== null ? Reflect.get(record, key) : null;
+  return typeof value === "string" && value !== "" ? value : null;
 }
 
 function issueNumber(value: unknown): number[] {

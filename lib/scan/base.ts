@@ -36,7 +36,8 @@ export function worktreeBase(taskId: string, record: unknown): WorktreeBase | nu
 
 /** The record of the task whose worktree a checkout is, or null. Doesn't make a ledger where there is none. */
 export function recordedBase(repo: Repo): WorktreeBase | null {
-  if (repo.workRoot === null || repo.kind !== "linked" || !exists(join(ledgerFolder(repo.stateCommonDir), "queue.db"))) return null;
+  if (repo.workRoot === null || repo.kind !== "linked" || !exists(join(ledgerFolder(repo.stateCommonDir), "queue.db")))
+    return null;
   const ledger = Ledger.open(repo.stateCommonDir, LEDGER_WAIT_MS);
   try {
     for (const [id, record] of ledger.records(WORKTREE_RECORDS)) {
@@ -77,20 +78,32 @@ export async function baseFrom(
 }
 
 async function recordedTip(ctx: GitCtx, workRoot: string, { base, baseSha }: WorktreeBase): Promise<string | null> {
-  return (await commitOf(ctx, workRoot, branchRef(base))) ?? (await commitOf(ctx, workRoot, `refs/remotes/origin/${base}`)) ?? (baseSha === "" ? null : baseSha);
+  return (
+    (await commitOf(ctx, workRoot, branchRef(base))) ??
+    (await commitOf(ctx, workRoot, `refs/remotes/origin/${base}`)) ??
+    (baseSha === "" ? null : baseSha)
+  );
 }
 
 /**
  * The tip of the repository's base branch: by setting, the remote's default, main or master. Null where none of them exists,
  * and where `branch`, the one that is checked out, is it.
  */
-async function baseTip(ctx: GitCtx, workRoot: string, settings: Settings, branch: string | null): Promise<string | null> {
+async function baseTip(
+  ctx: GitCtx,
+  workRoot: string,
+  settings: Settings,
+  branch: string | null,
+): Promise<string | null> {
   const wanted = settings.git.base_branch;
   if (wanted !== null && wanted === branch) return null;
   const names = wanted === null ? ["main", "master"] : [wanted];
   const refs = names.flatMap((name) => [branchRef(name), `refs/remotes/origin/${name}`]);
   const format = "--format=%(refname)%00%(objectname)%00%(symref)";
-  const text = await gitText(ctx, ["for-each-ref", format, "--", ...refs, "refs/remotes/origin/HEAD"], { cwd: workRoot, probe: true });
+  const text = await gitText(ctx, ["for-each-ref", format, "--", ...refs, "refs/remotes/origin/HEAD"], {
+    cwd: workRoot,
+    probe: true,
+  });
   const tips = new Map<string, string>();
   for (const line of text.split("\n")) {
     const [ref = "", oid = "", target = ""] = line.split("\0");
@@ -100,14 +113,23 @@ async function baseTip(ctx: GitCtx, workRoot: string, settings: Settings, branch
     names.unshift(target.replace("refs/remotes/origin/", ""));
   }
   for (const name of names) {
-    const tip = tips.get(branchRef(name)) ?? tips.get(`refs/remotes/origin/${name}`) ?? (await commitOf(ctx, workRoot, branchRef(name)));
+    const tip =
+      tips.get(branchRef(name)) ??
+      tips.get(`refs/remotes/origin/${name}`) ??
+      (await commitOf(ctx, workRoot, branchRef(name)));
     if (tip !== null) return name === branch ? null : tip;
   }
   return null;
 }
 
 /** The same for a checkout as it comes, or for a base that the caller names. Throws NOT_FOUND when that doesn't exist. */
-export async function changeBase(ctx: GitCtx, repo: Repo, workRoot: string, settings: Settings, named?: string): Promise<ChangeBase> {
+export async function changeBase(
+  ctx: GitCtx,
+  repo: Repo,
+  workRoot: string,
+  settings: Settings,
+  named?: string,
+): Promise<ChangeBase> {
   if (named === undefined) return await baseFrom(ctx, repo, workRoot, settings, recordedBase(repo));
   const tip = await commitOf(ctx, workRoot, refuseOption(named, "base"));
   if (tip === null) {

@@ -67,7 +67,7 @@ export class Engine {
     const { shift, buckets } = this;
     const end = bytes.length;
     const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    for (let at = BLOCK - 1; at < end; ) {
+    for (let at = BLOCK - 1; at < end;) {
       const key = (bytes[at - 1] ?? 0) | ((bytes[at] ?? 0) << 8);
       const step = shift[key] ?? 1;
       if (step !== 0) {

@@ -83,7 +83,8 @@ export function parseBaseline(text: string, from: string): Baseline {
     const file = text_(item["file"]);
     const pattern = text_(item["pattern"]);
     const mark = text_(item["mark"]);
-    if (file === "" || pattern === "" || mark === "") throw bad(`findings[${index}] should have "file", "pattern" and "mark"`);
+    if (file === "" || pattern === "" || mark === "")
+      throw bad(`findings[${index}] should have "file", "pattern" and "mark"`);
     const reason = text_(item["reason"]).trim();
     if (reason === "") unreasoned.push({ file, pattern });
     else entries.push({ file, pattern, mark, reason });
@@ -96,7 +97,9 @@ function text_(value: JsonValue | undefined): string {
 }
 
 export function formatBaseline(salt: string, entries: readonly BaselineEntry[]): string {
-  const sorted = [...entries].sort((a, b) => (a.file === b.file ? (a.pattern < b.pattern ? -1 : 1) : a.file < b.file ? -1 : 1));
+  const sorted = [...entries].sort((a, b) =>
+    a.file === b.file ? (a.pattern < b.pattern ? -1 : 1) : a.file < b.file ? -1 : 1,
+  );
   return `${JSON.stringify({ salt, findings: sorted }, null, 2)}\n`;
 }
 
@@ -131,8 +134,10 @@ export class BaselineIndex {
 
 /** How a secret is shown, everywhere: its first 4 characters, fewer of a short one, and its length. */
 export function redact(secret: string): string {
-  const points = [...secret];
-  const shown = points.slice(0, Math.min(4, Math.floor(points.length / 3))).join("").replace(/[\u0000-\u001F\u007F-\u009F]/g, "·");
+  const points = Array.from(secret);
+  const shown = points
+    .slice(0, Math.min(4, Math.floor(points.length / 3)))
+    .join("")
+    .replace(/[\u0000-\u001F\u007F-\u009F]/g, "·");
   return `${shown}… (${points.length} characters)`;
 }
-

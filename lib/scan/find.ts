@@ -193,11 +193,15 @@ function compile({ name, pattern }: { readonly name: string; readonly pattern: s
     return { name, machine: new Linear(pattern) };
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    throw new DotbotError("INVALID_SETTINGS", `scan.patterns: the expression ${quote(pattern)} of ${quote(name)} ${error.message}`, {
-      hint: "use characters, classes, groups, alternatives, quantifiers and \\b, ^, $ only",
-      example: `{ "name": "employee-id", "pattern": "EMP-\\\\d{6}" }`,
-      details: { name, pattern },
-    });
+    throw new DotbotError(
+      "INVALID_SETTINGS",
+      `scan.patterns: the expression ${quote(pattern)} of ${quote(name)} ${error.message}`,
+      {
+        hint: "use characters, classes, groups, alternatives, quantifiers and \\b, ^, $ only",
+        example: `{ "name": "employee-id", "pattern": "EMP-\\\\d{6}" }`,
+        details: { name, pattern },
+      },
+    );
   }
 }
 
@@ -251,7 +255,7 @@ class Lines {
   }
 
   private extend(offset: number): void {
-    for (let last = this.starts.at(-1) ?? 0; last <= offset; ) {
+    for (let last = this.starts.at(-1) ?? 0; last <= offset;) {
       const lf = this.bytes.indexOf(10, last);
       if (lf === -1 || lf + 1 > this.bytes.length) return;
       last = lf + 1;

@@ -92,13 +92,22 @@ export class Linear {
     const { sets, accepts } = this.closure(state, sideOf(point));
     const nodes = new Set(anywhere ? [this.start] : []);
     for (const node of sets) if (node.ranges.some(([low, high]) => low <= point && point <= high)) nodes.add(node.next);
-    const step = { to: this.state([...nodes].sort((a, b) => a - b), sideOf(point)), accepts };
+    const step = {
+      to: this.state(
+        [...nodes].sort((a, b) => a - b),
+        sideOf(point),
+      ),
+      accepts,
+    };
     state.steps[index] = step;
     return step;
   }
 
   /** What can be reached without a character, given what stands on both sides. The bare start doesn't accept. */
-  private closure(state: State, after: Side): { readonly sets: readonly (Node & { is: "set" })[]; readonly accepts: boolean } {
+  private closure(
+    state: State,
+    after: Side,
+  ): { readonly sets: readonly (Node & { is: "set" })[]; readonly accepts: boolean } {
     const sets: (Node & { is: "set" })[] = [];
     const seen = new Set<number>();
     const open = [...state.nodes];

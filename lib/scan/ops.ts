@@ -11,7 +11,15 @@ import { loadSettings } from "../settings.ts";
 import { targetFields } from "../target-fields.ts";
 import { count } from "../text.ts";
 import { changeBase } from "./base.ts";
-import { BASELINE_FILE, formatBaseline, markOf, NO_BASELINE, parseBaseline, type Baseline, type BaselineEntry } from "./exemptions.ts";
+import {
+  BASELINE_FILE,
+  formatBaseline,
+  markOf,
+  NO_BASELINE,
+  parseBaseline,
+  type Baseline,
+  type BaselineEntry,
+} from "./exemptions.ts";
 import type { Secret } from "./find.ts";
 import { PATTERNS } from "./patterns.ts";
 import { toSarif } from "./sarif.ts";
@@ -31,7 +39,10 @@ const output = v.object({
   ...scanEntries,
   repoPath: v.pipe(v.string(), v.description("The checkout that was looked at.")),
   mode: v.picklist(["changes", "staged", "all", "range"]),
-  base: v.pipe(v.nullable(v.string()), v.description("The commit from which changes count; null: only what isn't committed.")),
+  base: v.pipe(
+    v.nullable(v.string()),
+    v.description("The commit from which changes count; null: only what isn't committed."),
+  ),
   accepted: v.optional(v.pipe(v.number(), v.description("How many findings were written to the baseline."))),
   sarif: v.optional(v.looseObject({})),
 });
@@ -52,11 +63,20 @@ const guardScan = operation({
   input: v.strictObject({
     staged: v.optional(v.pipe(v.boolean(), v.description("Only what the index adds to HEAD, read from the index."))),
     all: v.optional(v.pipe(v.boolean(), v.description("Every tracked file."))),
-    range: v.optional(v.pipe(v.string(), v.description("Commits, A..B: each by itself, so that what was taken out again is found."))),
-    base: v.optional(v.pipe(v.string(), v.description("The branch or commit to compare with, in place of the recorded base."))),
+    range: v.optional(
+      v.pipe(v.string(), v.description("Commits, A..B: each by itself, so that what was taken out again is found.")),
+    ),
+    base: v.optional(
+      v.pipe(v.string(), v.description("The branch or commit to compare with, in place of the recorded base.")),
+    ),
     sarif: v.optional(v.pipe(v.boolean(), v.description("The answer as SARIF 2.1.0."))),
     accept: v.optional(
-      v.pipe(v.string(), v.description("Write what is found to the baseline, .bot/scan-baseline.json, for this reason; commit that file.")),
+      v.pipe(
+        v.string(),
+        v.description(
+          "Write what is found to the baseline, .bot/scan-baseline.json, for this reason; commit that file.",
+        ),
+      ),
     ),
     ...targetFields("The checkout to look at, absolute; any folder in it."),
   }),
@@ -72,7 +92,10 @@ const guardScan = operation({
     const workRoot = requireTree(call.target.repo);
     const settings = loadSettings(call, call.target.repo.stateRoot);
     const source = await sourceOf(call, input, workRoot);
-    const baseline = input.accept === undefined && source.kind === "changes" ? await baselineOf(call, source.base, workRoot) : baselineIn(workRoot);
+    const baseline =
+      input.accept === undefined && source.kind === "changes"
+        ? await baselineOf(call, source.base, workRoot)
+        : baselineIn(workRoot);
     const { result, secrets } = await scanWithSecrets(call, { workRoot, source, settings: settings.scan, baseline });
     const accepted = input.accept === undefined ? null : writeBaseline(call, workRoot, baseline, secrets, input.accept);
     return {
@@ -88,7 +111,9 @@ const guardScan = operation({
   text(result, style) {
     if (result.sarif !== undefined) return `${JSON.stringify(result.sarif, null, 2)}\n`;
     const text = scanText(result, style);
-    return result.accepted === undefined ? text : `${text}${count(result.accepted, "finding")} written to ${BASELINE_FILE}: commit it on the base branch\n`;
+    return result.accepted === undefined
+      ? text
+      : `${text}${count(result.accepted, "finding")} written to ${BASELINE_FILE}: commit it on the base branch\n`;
   },
 });
 
@@ -117,20 +142,33 @@ async function sourceOf(call: Call, input: ScanInput, workRoot: string): Promise
 async function baselineOf(call: Call, base: string | null, workRoot: string): Promise<Baseline> {
   if (base === null) return baselineIn(workRoot);
   const bytes = await readBlob(call, workRoot, base, BASELINE_FILE);
-  return bytes === null ? NO_BASELINE : parseBaseline(new TextDecoder().decode(bytes), `${base.slice(0, 10)}:${BASELINE_FILE}`);
+  return bytes === null
+    ? NO_BASELINE
+    : parseBaseline(new TextDecoder().decode(bytes), `${base.slice(0, 10)}:${BASELINE_FILE}`);
 }
 
-function writeBaseline(call: Call, workRoot: string, before: Baseline, secrets: readonly Secret[], reason: string): number {
+function writeBaseline(
+  call: Call,
+  workRoot: string,
+  before: Baseline,
+  secrets: readonly Secret[],
+  reason: string,
+): number {
   if (reason.trim() === "") {
     throw new DotbotError("INVALID_INPUT", "accept needs a reason: an exemption without one exempts nothing", {
       example: "dotbot guard scan --all --accept 'keys of the test server, made up'",
     });
   }
   const salt = before.salt === "" ? call.uuid() : before.salt;
-  const fresh = secrets.map(
-    ({ file, pattern, secret }): BaselineEntry => ({ file, pattern, mark: markOf(salt, file, pattern, secret), reason: reason.trim() }),
+  const fresh = secrets.map(({ file, pattern, secret }): BaselineEntry => ({
+    file,
+    pattern,
+    mark: markOf(salt, file, pattern, secret),
+    reason: reason.trim(),
+  }));
+  const entries = new Map(
+    [...before.entries, ...fresh].map((entry) => [`${entry.pattern} ${entry.mark} ${entry.file}`, entry]),
   );
-  const entries = new Map([...before.entries, ...fresh].map((entry) => [`${entry.pattern} ${entry.mark} ${entry.file}`, entry]));
   makeDirectory(join(workRoot, ".bot"));
   writeAtomic(join(workRoot, BASELINE_FILE), formatBaseline(salt, [...entries.values()]));
   return fresh.length;

@@ -42,7 +42,8 @@ const LF = 10;
 const PLUS = 0x2b;
 const MINUS = 0x2d;
 const AT = 0x40;
-const ascii = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+const ascii = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
 
 /** Reads the output of `git diff`, or of `git diff-tree --stdin`, which puts each commit's name before its patch. */
 export function parsePatch(patch: Uint8Array): Patch {
@@ -56,7 +57,7 @@ export function parsePatch(patch: Uint8Array): Patch {
     const hidden = section.hidden(commit);
     if (hidden !== null) opaque.push(hidden);
   };
-  for (let at = 0; at < patch.length; ) {
+  for (let at = 0; at < patch.length;) {
     const lf = patch.indexOf(LF, at);
     const end = lf === -1 ? patch.length : lf;
     const line = patch.subarray(at, end);
@@ -143,7 +144,12 @@ class Section {
 
   hidden(commit: string | undefined): Opaque | null {
     if (!this.binary || this.name === null || /^0*$/.test(this.oid)) return null;
-    return { file: displayPath(this.name), name: this.name, oid: this.oid, ...(commit === undefined ? {} : { commit }) };
+    return {
+      file: displayPath(this.name),
+      name: this.name,
+      oid: this.oid,
+      ...(commit === undefined ? {} : { commit }),
+    };
   }
 }
 
@@ -177,7 +183,9 @@ function binaryName(line: Uint8Array): Uint8Array | null {
   const text = ascii(body);
   if (text.endsWith("/dev/null") && !text.startsWith("/dev/null")) return null;
   const created = "/dev/null and ";
-  const second = text.startsWith(created) ? body.subarray(created.length) : body.subarray((body.length + " and ".length) / 2);
+  const second = text.startsWith(created)
+    ? body.subarray(created.length)
+    : body.subarray((body.length + " and ".length) / 2);
   const name = pathOf(second);
   return name === null ? null : withoutPrefix(name);
 }

@@ -101,7 +101,11 @@ const privateKey: Pattern = {
       lines: true,
       regex: /PuTTY-User-Key-File-[23]: \S{3,40}\s{1,4}Encryption: /y,
     },
-    { literals: ["AGE-SECRET-KEY-1"], boundary: true, regex: /AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}/y },
+    {
+      literals: ["AGE-SECRET-KEY-1"],
+      boundary: true,
+      regex: /AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}/y,
+    },
   ],
 };
 
@@ -111,8 +115,25 @@ const CONFIG_FILE =
   /(?:^|\/)(?:\.env(?:\.[\w.-]+)?|\.npmrc|\.pypirc|\.netrc|\.pgpass|Dockerfile[\w.-]*|credentials?|config)$|\.(?:env|ini|conf|cfg|cnf|properties|toml|ya?ml|tfvars|sh|bash|zsh|fish|envrc)$/i;
 
 const SECRET_WORDS = [
-  "password", "passwd", "passphrase", "pwd", "secret", "token", "api_key", "apikey", "api-key", "access_key", "accesskey",
-  "access-key", "private_key", "privatekey", "auth_key", "authkey", "encryption_key", "signing_key", "credential",
+  "password",
+  "passwd",
+  "passphrase",
+  "pwd",
+  "secret",
+  "token",
+  "api_key",
+  "apikey",
+  "api-key",
+  "access_key",
+  "accesskey",
+  "access-key",
+  "private_key",
+  "privatekey",
+  "auth_key",
+  "authkey",
+  "encryption_key",
+  "signing_key",
+  "credential",
 ];
 
 /** Behind the word: the rest of the name, what closes it, a type, and an assignment. */
@@ -151,7 +172,8 @@ const connectionString: Pattern = {
   rules: [
     {
       literals: ["://"],
-      regex: /(?<=(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}):\/\/[^\s:@/?#"'`<>{}()|\\]{0,64}:([^\s@/"'`<>|\\]{3,128})@(?=[A-Za-z0-9[])/iy,
+      regex:
+        /(?<=(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}):\/\/[^\s:@/?#"'`<>{}()|\\]{0,64}:([^\s@/"'`<>|\\]{3,128})@(?=[A-Za-z0-9[])/iy,
       accept: ({ secret }) => !isPlaceholder(secret) && !/[{}()$*]/.test(secret) && /[^A-Za-z_-]/.test(secret),
     },
     {
@@ -161,7 +183,9 @@ const connectionString: Pattern = {
       ahead: 200,
       regex: /(?:password|pwd) {0,2}= {0,2}([^;"'`\s{}<>$]{4,128})(?=[;"'`\s]|$)/iy,
       accept: ({ secret, window }) =>
-        /(?:^|[;"'`\s])(?:server|data source|host|hostname|address|user id|uid|user|username|database|initial catalog|dsn|driver) {0,2}= {0,2}[^;]{1,80};/i.test(window) &&
+        /(?:^|[;"'`\s])(?:server|data source|host|hostname|address|user id|uid|user|username|database|initial catalog|dsn|driver) {0,2}= {0,2}[^;]{1,80};/i.test(
+          window,
+        ) &&
         !isPlaceholder(secret) &&
         /[^A-Za-z_-]/.test(secret),
     },
@@ -188,7 +212,8 @@ const bearer: Pattern = {
       literals: ["authorization"],
       anyCase: true,
       assigned: true,
-      regex: /authorization["'`]?\]?[ \t]{0,4}[:=][ \t]{0,4}["'`]?(?:basic|token) {1,4}([A-Za-z0-9+/_-]{16,400}={0,2})/iy,
+      regex:
+        /authorization["'`]?\]?[ \t]{0,4}[:=][ \t]{0,4}["'`]?(?:basic|token) {1,4}([A-Za-z0-9+/_-]{16,400}={0,2})/iy,
       accept: ({ secret }) => entropy(secret) >= 3.3 && !isPlaceholder(secret) && /[0-9=]/.test(secret),
     },
   ],
@@ -227,7 +252,12 @@ export const PATTERNS: readonly Pattern[] = [
       { literals: ["sig="], regex: /(?<=[?&](?:[\w=%:.-]{1,60}&){0,10})sig=([A-Za-z0-9%]{43,63}(?:%3D|=))/iy },
     ],
   },
-  token("google-key", "a key of Google", ["AIza", "GOCSPX-", "ya29."], /(?:AIza[0-9A-Za-z_-]{35}|GOCSPX-[\w-]{28}|ya29\.[\w-]{20,400})(?![\w-])/y),
+  token(
+    "google-key",
+    "a key of Google",
+    ["AIza", "GOCSPX-", "ya29."],
+    /(?:AIza[0-9A-Za-z_-]{35}|GOCSPX-[\w-]{28}|ya29\.[\w-]{20,400})(?![\w-])/y,
+  ),
   token(
     "github-token",
     "a token of GitHub",
@@ -261,7 +291,12 @@ export const PATTERNS: readonly Pattern[] = [
     name: "npm-token",
     title: "a token of npm",
     rules: [
-      { literals: ["npm_"], boundary: true, regex: /npm_[A-Za-z0-9]{36}(?![A-Za-z0-9_])/y, accept: ({ secret }) => looksRandom(secret, 3) },
+      {
+        literals: ["npm_"],
+        boundary: true,
+        regex: /npm_[A-Za-z0-9]{36}(?![A-Za-z0-9_])/y,
+        accept: ({ secret }) => looksRandom(secret, 3),
+      },
       {
         literals: [":_authToken", ":_auth", ":_password"],
         regex: /:_(?:authToken|auth|password) ?= ?"?([A-Za-z0-9+/=_-]{16,200})/y,
@@ -270,7 +305,12 @@ export const PATTERNS: readonly Pattern[] = [
     ],
   },
   token("pypi-token", "a token of PyPI", ["pypi-AgE"], /pypi-AgE[\w-]{50,400}/y),
-  token("stripe-key", "a key of Stripe", ["sk_live_", "rk_live_", "sk_test_", "rk_test_", "whsec_"], /(?:[sr]k_(?:live|test)_[0-9A-Za-z]{16,120}|whsec_[A-Za-z0-9+/]{32,64})(?![A-Za-z0-9])/y),
+  token(
+    "stripe-key",
+    "a key of Stripe",
+    ["sk_live_", "rk_live_", "sk_test_", "rk_test_", "whsec_"],
+    /(?:[sr]k_(?:live|test)_[0-9A-Za-z]{16,120}|whsec_[A-Za-z0-9+/]{32,64})(?![A-Za-z0-9])/y,
+  ),
   token("anthropic-key", "a key of Anthropic", ["sk-ant-"], /sk-ant-(?:[a-z]{3,8}\d\d)-[\w-]{60,140}(?![\w-])/y),
   token(
     "openai-key",
@@ -294,16 +334,27 @@ export const PATTERNS: readonly Pattern[] = [
   token("sendgrid-key", "a key of SendGrid", ["SG."], /SG\.[\w-]{22}\.[\w-]{43}(?![\w-])/y),
   token("huggingface-token", "a token of Hugging Face", ["hf_"], /hf_[A-Za-z]{34}(?![A-Za-z0-9])/y),
   token("digitalocean-token", "a token of DigitalOcean", ["dop_v1_", "doo_v1_", "dor_v1_"], /do[opr]_v1_[0-9a-f]{64}/y),
-  token("shopify-token", "a token of Shopify", ["shpat_", "shpca_", "shppa_", "shpss_"], /shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}/y),
+  token(
+    "shopify-token",
+    "a token of Shopify",
+    ["shpat_", "shpca_", "shppa_", "shpss_"],
+    /shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}/y,
+  ),
   token("docker-token", "a token of Docker Hub", ["dckr_pat_"], /dckr_pat_[\w-]{27}(?![\w-])/y),
   token("databricks-token", "a token of Databricks", ["dapi"], /dapi[0-9a-f]{32}(?:-\d)?(?![A-Za-z0-9])/y),
   token("linear-key", "a key of Linear", ["lin_api_"], /lin_api_[A-Za-z0-9]{40}/y),
   token("atlassian-token", "a token of Atlassian", ["ATATT3"], /ATATT3[\w=-]{180,200}/y),
   token("vault-token", "a token of Vault", ["hvs.", "hvb."], /hv[sb]\.[\w-]{24,300}/y),
-{
+  {
     name: "telegram-token",
     title: "a token of a Telegram bot",
-    rules: [{ literals: [":AA"], regex: /(?<=(?<!\d)\d{8,10}):AA[\w-]{33}(?![\w-])/y, accept: ({ secret }) => entropy(secret) >= 3 }],
+    rules: [
+      {
+        literals: [":AA"],
+        regex: /(?<=(?<!\d)\d{8,10}):AA[\w-]{33}(?![\w-])/y,
+        accept: ({ secret }) => entropy(secret) >= 3,
+      },
+    ],
   },
   bearer,
   connectionString,

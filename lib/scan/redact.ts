@@ -7,7 +7,8 @@ export function redactText(text: string): string {
   let clean = text;
   for (const { pattern, secret } of hits) {
     // A path into a home folder is no secret of this kind: without it a message says nothing.
-    if (pattern !== "home-path" && pattern !== ALLOW && secret.length > 4) clean = clean.replaceAll(secret, redact(secret));
+    if (pattern !== "home-path" && pattern !== ALLOW && secret.length > 4)
+      clean = clean.replaceAll(secret, redact(secret));
   }
   return clean;
 }

@@ -53,7 +53,7 @@ const MOST_REPEATS = 1000;
 
 /** Throws Refused. The text must be one that `new RegExp(text, "u")` accepts. */
 export function parseRegular(text: string): Tree {
-  const parser = new Parser([...text]);
+  const parser = new Parser(Array.from(text));
   return parser.alternatives();
 }
 
@@ -74,7 +74,8 @@ class Parser {
 
   private sequence(): Tree {
     const items: Tree[] = [];
-    while (this.at < this.text.length && this.peek() !== "|" && this.peek() !== ")") items.push(this.quantified(this.atom()));
+    while (this.at < this.text.length && this.peek() !== "|" && this.peek() !== ")")
+      items.push(this.quantified(this.atom()));
     return { is: "all", of: items };
   }
 
@@ -86,7 +87,14 @@ class Parser {
       case "$":
         return { is: "assert", what: "end" };
       case ".":
-        return { is: "set", ranges: invert([[10, 10], [13, 13], [0x2028, 0x2029]]) };
+        return {
+          is: "set",
+          ranges: invert([
+            [10, 10],
+            [13, 13],
+            [0x2028, 0x2029],
+          ]),
+        };
       case "(":
         return this.group();
       case "[":
@@ -106,7 +114,8 @@ class Parser {
       if (kind === "<" && this.peek() !== "=" && this.peek() !== "!") {
         while (this.next() !== ">");
       } else if (kind !== ":") {
-        const what = kind === "=" || kind === "!" || kind === "<" ? "looks around (?= ?! ?<= ?<!)" : "sets flags within a group";
+        const what =
+          kind === "=" || kind === "!" || kind === "<" ? "looks around (?= ?! ?<= ?<!)" : "sets flags within a group";
         throw new Refused(`${what}, which can't be matched in bounded time`);
       }
     }
@@ -121,7 +130,8 @@ class Parser {
     // Lazy or greedy finds the same lines.
     this.take("?");
     const [min, max] = range;
-    if (Math.max(min, max === Infinity ? 0 : max) > MOST_REPEATS) throw new Refused(`repeats more than ${MOST_REPEATS} times`);
+    if (Math.max(min, max === Infinity ? 0 : max) > MOST_REPEATS)
+      throw new Refused(`repeats more than ${MOST_REPEATS} times`);
     return { is: "repeat", of, min, max };
   }
 

@@ -56,7 +56,9 @@ export function toSarif(result: ScanResult, titles: ReadonlyMap<string, string>)
             rules: names.map((id) => ({
               id,
               shortDescription: { text: titles.get(id) ?? `a match of the project's own pattern ${id}` },
-              help: { text: `Take it out, and if it was ever shared, revoke it. If it is none: dotbot:allow ${id} -- why` },
+              help: {
+                text: `Take it out, and if it was ever shared, revoke it. If it is none: dotbot:allow ${id} -- why`,
+              },
               defaultConfiguration: { level: "error" },
             })),
           },
@@ -95,5 +97,8 @@ export function toSarif(result: ScanResult, titles: ReadonlyMap<string, string>)
 
 /** A path as a relative reference: each segment escaped. */
 function uriOf(file: string): string {
-  return file.split("/").map((segment) => encodeURIComponent(segment)).join("/");
+  return file
+    .split("/")
+    .map((segment) => encodeURIComponent(segment))
+    .join("/");
 }

@@ -8,7 +8,10 @@ export const violationShape = v.object({
   file: v.pipe(v.string(), v.description("Path from the root of the checkout.")),
   line: v.number(),
   patterns: v.array(v.string()),
-  found: v.pipe(v.array(v.string()), v.description("What was found, for each pattern: its first characters and its length.")),
+  found: v.pipe(
+    v.array(v.string()),
+    v.description("What was found, for each pattern: its first characters and its length."),
+  ),
   scope: v.pipe(v.picklist(["project", "framework"]), v.description("framework: warned of, and not in the way.")),
   commit: v.optional(v.string()),
 });
@@ -26,7 +29,9 @@ export const scanEntries = {
   bytes: v.number(),
   violations: v.array(violationShape),
   counts: v.object({ project: v.number(), framework: v.number() }),
-  skipped: v.array(v.object({ file: v.string(), reason: v.picklist(["binary", "too-large", "unreadable", "vanished"]) })),
+  skipped: v.array(
+    v.object({ file: v.string(), reason: v.picklist(["binary", "too-large", "unreadable", "vanished"]) }),
+  ),
   exemptions: v.object({ used: v.number(), added: v.array(exemptionShape), unreasoned: v.array(exemptionShape) }),
 };
 
@@ -44,7 +49,11 @@ export function scanText(result: ScanResult, style: Style): string {
     ...noteLines("exemption that this change adds", exemptions.added),
     ...skipLines(result),
     summary(result, style),
-    ...(counts.project === 0 ? [] : ["Take it out, and revoke what was ever shared. What is no secret: `dotbot:allow <pattern> -- why` in the line before."]),
+    ...(counts.project === 0
+      ? []
+      : [
+          "Take it out, and revoke what was ever shared. What is no secret: `dotbot:allow <pattern> -- why` in the line before.",
+        ]),
   ]
     .map((line) => `${line}\n`)
     .join("");

@@ -74,7 +74,16 @@ class Reader {
 
   async changes(base: string | null, head: string | null): Promise<void> {
     const status = await this.bytes([
-      ...QUIET, "status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all", "--", ":/", ...NOT_QUEUE,
+      ...QUIET,
+      "status",
+      "--porcelain=v2",
+      "-z",
+      "--untracked-files=all",
+      "--no-renames",
+      "--ignore-submodules=all",
+      "--",
+      ":/",
+      ...NOT_QUEUE,
     ]);
     const fields = splitNul(status);
     const marks = fields.filter((field) => field[0] === 0x31 || field[0] === 0x32 || field[0] === 0x75);
@@ -112,7 +121,10 @@ class Reader {
     for (let at = 0; at < commits.length; at += CHUNK) {
       this.options.progress(`scanning: ${at} of ${commits.length} commits`);
       const input = `${commits.slice(at, at + CHUNK).join("\n")}\n`;
-      const patch = await this.bytes([...this.quiet(), "diff-tree", "--stdin", "-r", "--root", "--cc", ...PATCH], input);
+      const patch = await this.bytes(
+        [...this.quiet(), "diff-tree", "--stdin", "-r", "--root", "--cc", ...PATCH],
+        input,
+      );
       await this.patch(parsePatch(patch), false);
     }
   }
@@ -125,7 +137,9 @@ class Reader {
         example: "dotbot guard scan --range main..HEAD",
       });
     }
-    const [from, to] = [ends[1] ?? "", ends[2] ?? ""].map((name) => (name === "" ? "HEAD" : refuseOption(name, "commit")));
+    const [from, to] = [ends[1] ?? "", ends[2] ?? ""].map((name) =>
+      name === "" ? "HEAD" : refuseOption(name, "commit"),
+    );
     const args = ["rev-list", "--reverse", "--end-of-options", `${from}..${to}`];
     const listed = await git(this.ctx, args, { cwd: this.options.workRoot, probe: true, timeoutMs: DIFF_TIMEOUT_MS });
     if (listed.status === 0) return listed.stdout.split("\n").filter((line) => line !== "");
@@ -205,16 +219,33 @@ class Reader {
 
 const DOT = 0x2e;
 /** Settings of the user that would change what a patch looks like. */
-const QUIET = ["-c", "diff.suppressBlankEmpty=false", "-c", "diff.ignoreSubmodules=all", "-c", "diff.wsErrorHighlight=none"];
+const QUIET = [
+  "-c",
+  "diff.suppressBlankEmpty=false",
+  "-c",
+  "diff.ignoreSubmodules=all",
+  "-c",
+  "diff.wsErrorHighlight=none",
+];
 /** One line of context: an exemption may stand in the line before. */
 const PATCH = [
-  "--patch", "--unified=1", "--inter-hunk-context=0", "--find-renames", "--full-index", "--no-color", "--no-ext-diff",
-  "--no-textconv", "--submodule=short", "--ignore-submodules=all", "--src-prefix=a/", "--dst-prefix=b/",
+  "--patch",
+  "--unified=1",
+  "--inter-hunk-context=0",
+  "--find-renames",
+  "--full-index",
+  "--no-color",
+  "--no-ext-diff",
+  "--no-textconv",
+  "--submodule=short",
+  "--ignore-submodules=all",
+  "--src-prefix=a/",
+  "--dst-prefix=b/",
 ];
 
 function splitNul(bytes: Uint8Array): Uint8Array[] {
   const parts: Uint8Array[] = [];
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const nul = bytes.indexOf(0, at);
     const end = nul === -1 ? bytes.length : nul;
     parts.push(bytes.subarray(at, end));

@@ -1,6 +1,6 @@
 /** Pure: pictures of a dependency graph, for terminals, for Mermaid and Graphviz, and as an image that stands alone. */
 import { paint, type Style } from "../text.ts";
-import type { Graph } from "./graph.ts";
+import { withoutImplied, type Graph } from "./graph.ts";
 import { COLORS, html, short, svg } from "./graph-picture.ts";
 import type { Status } from "./model.ts";
 
@@ -20,12 +20,10 @@ export function drawGraph(graph: Graph, format: Exclude<GraphFormat, "json" | "t
   }
 }
 
-/** Layer by layer, each task with what it waits for. */
+/** Layer by layer, each task with what it waits for, as far as others don't imply it. */
 export function graphText(graph: Graph, style: Style, paintStatus: (status: string) => string): string {
-  const needs = new Map<string, string[]>();
-  for (const { from, to } of graph.edges) needs.set(from, [...(needs.get(from) ?? []), short(to)]);
-  const words = new Map<string, string[]>();
-  for (const { id, word } of graph.missing) words.set(id, [...(words.get(id) ?? []), word]);
+  const needs = Map.groupBy(withoutImplied(graph), ({ from }) => from);
+  const missing = Map.groupBy(graph.missing, ({ id }) => id);
   let text = "";
   let layer = -1;
   for (const node of graph.nodes) {
@@ -33,17 +31,26 @@ export function graphText(graph: Graph, style: Style, paintStatus: (status: stri
       layer = node.layer;
       text += `${layer === 0 ? "" : "\n"}${paint(style, "bold", layer === 0 ? "first" : "then")}\n`;
     }
-    const on = needs.get(node.id) ?? [];
-    const missing = words.get(node.id) ?? [];
-    text += `  ${node.critical ? "*" : " "} ${short(node.id)}  ${node.name} (${paintStatus(node.status)})`;
-    if (on.length > 0) text += paint(style, "dim", `  ← ${on.join(", ")}`);
-    if (missing.length > 0) text += paint(style, "red", `  ← ${missing.map((word) => `${word}?`).join(", ")}`);
-    text += "\n";
+    text += `  ${node.critical ? "*" : " "} ${short(node.id)}  ${node.name} (${paintStatus(node.status)})\n`;
+    const on = (needs.get(node.id) ?? []).map(({ to }) => short(to));
+    if (on.length > 0) text += paint(style, "dim", `              ← ${someOf(on, style.width - 16)}`) + "\n";
+    for (const { word } of missing.get(node.id) ?? [])
+      text += paint(style, "red", `              ← ${word}, which means no single task`) + "\n";
   }
   for (const cycle of graph.cycles)
     text += paint(style, "red", `\ncycle: ${[...cycle, ...cycle.slice(0, 1)].map(short).join(" → ")}`) + "\n";
   if (graph.criticalPath.length > 1) text += `\nlongest way (*): ${graph.criticalPath.map(short).join(" → ")}\n`;
   return text;
+}
+
+/** As many words as fit into the columns, and how many more there are. */
+function someOf(words: readonly string[], columns: number): string {
+  const all = words.join(", ");
+  if (all.length <= columns) return all;
+  const more = (shown: number): string => `, and ${words.length - shown} more`;
+  let shown = words.length - 1;
+  while (shown > 1 && words.slice(0, shown).join(", ").length + more(shown).length > columns) shown -= 1;
+  return words.slice(0, shown).join(", ") + more(shown);
 }
 
 // ── languages of other programs ──────────────────────────────────────────────────────────────────────────────────────

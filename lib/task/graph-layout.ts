@@ -3,7 +3,7 @@
  * columns gets a lane of its own in each, which all edges out of one task share, so that no line runs behind a box. The
  * same graph always gives the same layout.
  */
-import type { Graph, GraphNode } from "./graph.ts";
+import { READABLE, withoutImplied, type Graph, type GraphNode } from "./graph.ts";
 
 /** Pixels. */
 export const BOX = { width: 240, height: 58, gapX: 72, gapY: 18, lane: 8, margin: 24 } as const;
@@ -41,8 +41,6 @@ export interface Layout {
   readonly implied: number;
 }
 
-/** Beyond this many tasks lines are drawn straight through: nobody follows them by eye, and lanes would cost too much. */
-const READABLE = 1000;
 const SWEEPS = 8;
 
 /** A box, or a lane: where the edges out of one task pass a column. */
@@ -57,8 +55,9 @@ interface Cell {
 }
 
 export function layoutOf(graph: Graph): Layout {
+  // Beyond that nobody follows a line by eye, and lanes would cost too much: lines are drawn straight through.
   const small = graph.nodes.length <= READABLE;
-  const edges = small ? withoutImplied(graph) : graph.edges;
+  const edges = withoutImplied(graph);
   const cells = new Map<string, Cell>();
   const columns: Cell[][] = [];
   const cellAt = (key: string, layer: number, node: GraphNode | null): Cell => {
@@ -119,29 +118,6 @@ export function layoutOf(graph: Graph): Layout {
 function follows(graph: Graph, { from, to }: Graph["edges"][number]): boolean {
   const at = graph.criticalPath.indexOf(to);
   return at !== -1 && graph.criticalPath[at + 1] === from;
-}
-
-// ── which edges ──────────────────────────────────────────────────────────────────────────────────────────────────────
-
-/** The edges that no path over other tasks replaces. Those within a layer, of cycles, all stay. */
-function withoutImplied({ nodes, edges }: Graph): Graph["edges"] {
-  const layer = new Map(nodes.map((node) => [node.id, node.layer]));
-  const layerOf = (id: string): number => layer.get(id) ?? 0;
-  const needs = Map.groupBy(edges, ({ from }) => from);
-  const reaches = (start: string, goal: string): boolean => {
-    const seen = new Set([start]);
-    for (const id of seen) {
-      if (id === goal) return true;
-      for (const { to } of needs.get(id) ?? []) if (layerOf(to) >= layerOf(goal)) seen.add(to);
-    }
-    return false;
-  };
-  return edges.filter(({ from, to }) => {
-    const between = (needs.get(from) ?? []).filter(
-      (other) => layerOf(other.to) > layerOf(to) && layerOf(other.to) < layerOf(from),
-    );
-    return !between.some((other) => reaches(other.to, to));
-  });
 }
 
 // ── where in its column ──────────────────────────────────────────────────────────────────────────────────────────────

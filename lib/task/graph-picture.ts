@@ -2,7 +2,7 @@
  * Pure: the dependency graph as an image that stands alone, and as a page around it in which one can move and zoom. Nothing
  * in either is fetched from anywhere, and nothing that a task says can become markup or script.
  */
-import { count, displayWidth, truncate } from "../text.ts";
+import { count, displayWidth, onTwoLines } from "../text.ts";
 import type { Graph, GraphNode } from "./graph.ts";
 import { BOX, layoutOf, type Line, type Placed } from "./graph-layout.ts";
 import { isClosed, STATUSES, type Status } from "./model.ts";
@@ -99,7 +99,7 @@ function box({ node, x, y: top }: Placed): string {
   const y = round(top);
   const [border, width] = node.critical ? [CRITICAL, 2.4] : [ink, 1];
   const struck = isClosed(node.status) && node.status !== "done" ? ' text-decoration="line-through"' : "";
-  const names = wrapped(node.name).map(
+  const names = onTwoLines(node.name, LINE_COLUMNS, LINE_COLUMNS, columns).map(
     (text, i) => `<text x="${x + 10}" y="${round(y + 18 + i * 16)}" fill="${ink}"${struck}>${xml(text)}</text>`,
   );
   return [
@@ -148,30 +148,6 @@ const LINE_COLUMNS = Math.floor((BOX.width - 20) / PER_COLUMN);
 /** Capitals are wide in proportional fonts. */
 function columns(text: string): number {
   return displayWidth(text) + (text.match(/\p{Lu}/gu)?.length ?? 0) * 0.35;
-}
-
-/** A name on at most two lines, cut where it is longer. */
-function wrapped(name: string): readonly string[] {
-  if (columns(name) <= LINE_COLUMNS) return [name];
-  let first = "";
-  for (const word of name.split(" ")) {
-    const longer = first === "" ? word : `${first} ${word}`;
-    if (columns(longer) > LINE_COLUMNS) break;
-    first = longer;
-  }
-  // A first word that is too long for a line is broken where the line ends.
-  if (first === "") first = cut(name);
-  return [first, fitted(name.slice(first.length).trimStart())];
-}
-
-function fitted(text: string): string {
-  return columns(text) <= LINE_COLUMNS ? text : `${cut(text, LINE_COLUMNS - 1).trimEnd()}…`;
-}
-
-function cut(text: string, width = LINE_COLUMNS): string {
-  let part = truncate(text, width).replace(/…$/, "");
-  while (columns(part) > width) part = part.slice(0, -1);
-  return part;
 }
 
 function round(pixels: number): number {

@@ -87,6 +87,34 @@ function groupBy<T>(items: readonly T[], key: (item: T) => string, value: (item:
   return groups;
 }
 
+/** How many tasks a graph may have for people to follow its lines, and for us to spend time on them. */
+export const READABLE = 1000;
+
+/**
+ * The edges that no way over other tasks implies: where c waits for b and b for a, that c waits for a says nothing new.
+ * Those of cycles all stay, and all do where there are more tasks than READABLE.
+ */
+export function withoutImplied({ nodes, edges }: Pick<Graph, "nodes" | "edges">): Graph["edges"] {
+  if (nodes.length > READABLE) return edges;
+  const layer = new Map(nodes.map((node) => [node.id, node.layer]));
+  const layerOf = (id: string): number => layer.get(id) ?? 0;
+  const needs = Map.groupBy(edges, ({ from }) => from);
+  const reaches = (start: string, goal: string): boolean => {
+    const seen = new Set([start]);
+    for (const id of seen) {
+      if (id === goal) return true;
+      for (const { to } of needs.get(id) ?? []) if (layerOf(to) >= layerOf(goal)) seen.add(to);
+    }
+    return false;
+  };
+  return edges.filter(({ from, to }) => {
+    const between = (needs.get(from) ?? []).filter(
+      (other) => layerOf(other.to) > layerOf(to) && layerOf(other.to) < layerOf(from),
+    );
+    return !between.some((other) => reaches(other.to, to));
+  });
+}
+
 /** Tarjan's components, without recursion (chains are long); what is needed comes before what needs it. */
 function stronglyConnected(ids: readonly string[], needs: ReadonlyMap<string, readonly string[]>): string[][] {
   const number = new Map<string, number>();

@@ -30,7 +30,7 @@ CREATE TABLE task (
 );
 CREATE INDEX task_pool ON task (status, place, priority, created_at, id);
 CREATE INDEX task_list ON task (place, priority, created_at, id, status, effort, name);
-CREATE INDEX task_lists ON task (place) WHERE lists IS NOT NULL;
+CREATE INDEX task_linked ON task (place) WHERE instr(lists, '"dependencies"') > 0;
 CREATE INDEX task_name ON task (name);
 CREATE INDEX task_slug ON task (slug);
 CREATE INDEX task_file ON task (file);
@@ -367,10 +367,10 @@ export class Ledger {
     return rows.map((row) => toRow(row as Row));
   }
 
-  /** The same, of those that name other tasks, tags or conditions: mostly few. */
+  /** The same, of those that depend on others: mostly few. */
   linked(where: string, values: readonly SQLQueryBindings[]): TaskRow[] {
     const rows = this.all(
-      `SELECT ${COLUMNS} FROM task INDEXED BY task_lists WHERE lists IS NOT NULL AND ${where} ORDER BY priority, created_at, id`,
+      `SELECT ${COLUMNS} FROM task INDEXED BY task_linked WHERE instr(lists, '"dependencies"') > 0 AND ${where} ORDER BY priority, created_at, id`,
       ...values,
     );
     return rows.map((row) => toRow(row as Row));
@@ -422,6 +422,20 @@ export class Ledger {
       for (const row of rows) yield (last = toRow(row as Row));
       if (rows.length < size) return;
     }
+  }
+
+  /** Every task not removed that any of these words could mean as a dependency, in whatever way. */
+  meant(words: ReadonlySet<string>): TaskRow[] {
+    const spelt = new Set([...words].flatMap((word) => [word, word.toLowerCase()]));
+    const list = JSON.stringify([...spelt]);
+    const files = JSON.stringify([...spelt].flatMap((word) => [word, `${word}.json`]));
+    const rows = ["id", "slug", "name", "file"].flatMap((column) =>
+      this.all(
+        `SELECT ${COLUMNS} FROM task WHERE ${column} IN (SELECT value FROM json_each(?)) AND place <> 'removed'`,
+        column === "file" ? files : list,
+      ).map((row) => toRow(row as Row)),
+    );
+    return [...new Map(rows.map((row) => [row.id, row])).values()];
   }
 
   /** Tasks not removed that answer to this text in one of the ways in which a dependency names a task. */
@@ -505,6 +519,19 @@ export class Ledger {
     );
     for (const [id, doc] of rows as [string, string][]) if (ids.has(id)) found.set(id, doc);
     return found;
+  }
+
+  /**
+   * Tasks of the view whose document may say another status than the ledger: by its text, so that thousands of documents needn't
+   * leave the database to be found right.
+   */
+  doubtfulStatuses(): { id: string; file: string; status: Status; doc: string }[] {
+    const rows = this.all(
+      `SELECT t.id, t.file, t.status, v.doc FROM task t JOIN version v ON v.id = t.id AND v.rev = t.rev AND v.hash = t.hash
+       WHERE t.place = 'view' AND (instr(v.doc, '"status": "' || t.status || '"') = 0
+         OR instr(substr(v.doc, instr(v.doc, '"status"') + 8), '"status"') > 0)`,
+    ) as [string, string, Status, string][];
+    return rows.map(([id, file, status, doc]) => ({ id, file, status, doc }));
   }
 
   /** Whether this content was ever seen for this task. */

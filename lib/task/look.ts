@@ -4,7 +4,7 @@
  */
 import { parseJson, type JsonObject } from "../json.ts";
 import type { FileRow, Ledger, TaskLine, TaskRow } from "./ledger.ts";
-import { CLOSED, isClosed, UUID } from "./model.ts";
+import { CLOSED, isClosed } from "./model.ts";
 import { DependencyIndex } from "./pick.ts";
 import { dependenciesAmong } from "./relations.ts";
 
@@ -178,15 +178,9 @@ export function waiting(ledger: Ledger, rows: readonly TaskRow[]): Map<string, s
 
 /** Every row that the dependencies of these tasks could mean. */
 function meant(ledger: Ledger, rows: readonly TaskRow[]): readonly TaskRow[] {
-  const words = new Set(rows.flatMap((row) => row.dependencies));
-  const few = words.size <= 500 && [...words].every((word) => UUID.test(word));
-  const direct = few
-    ? ledger.tasks(
-        `place <> 'removed' AND id IN (${[...words].map(() => "?").join(", ")})`,
-        ...[...words].map((word) => word.toLowerCase()),
-      )
-    : null;
-  return direct === null || direct.some((row) => row.status === "split") ? ledger.tasks("place <> 'removed'") : direct;
+  const found = ledger.meant(new Set(rows.flatMap((row) => row.dependencies)));
+  // A split one is as far as its parts are, and theirs.
+  return found.some((row) => row.status === "split") ? ledger.tasks("place <> 'removed'") : found;
 }
 
 function marksOf(

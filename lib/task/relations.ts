@@ -1,7 +1,7 @@
 /** What a task waits for, and what waits for it: resolved exactly, over all statuses, from as few rows as will do. */
 import type { Ledger, TaskRow } from "./ledger.ts";
-import { UUID } from "./model.ts";
-import { DependencyIndex, satisfaction } from "./pick.ts";
+import { Lookup } from "./lookup.ts";
+import { type ById, DependencyIndex, type Finder, satisfaction } from "./pick.ts";
 
 /** One dependency of a task. */
 export interface Dependency {
@@ -16,8 +16,8 @@ export interface Dependency {
 /** Pure: the dependencies of a task among these rows. */
 export function dependenciesAmong(
   row: TaskRow,
-  index: DependencyIndex,
-  byId: ReadonlyMap<string, TaskRow>,
+  index: Finder,
+  byId: ById,
 ): Dependency[] {
   return row.dependencies.map((word): Dependency => {
     const found = index.find(word);
@@ -28,16 +28,11 @@ export function dependenciesAmong(
   });
 }
 
-/** The same, looked up: most queues name dependencies by id, and then nothing else is read. */
+/** The same, looked up one by one. */
 export function dependenciesOf(ledger: Ledger, row: TaskRow): Dependency[] {
   if (row.dependencies.length === 0) return [];
-  const direct = row.dependencies.map((word) => (UUID.test(word) ? ledger.task(word.toLowerCase()) : undefined));
-  const simple = direct.filter((found) => found !== undefined && found.place !== "removed" && found.status !== "split");
-  const rows =
-    simple.length === direct.length
-      ? simple.filter((found) => found !== undefined)
-      : ledger.tasks("place <> 'removed'");
-  return dependenciesAmong(row, new DependencyIndex(rows), new Map(rows.map((task) => [task.id, task])));
+  const lookup = new Lookup(ledger);
+  return dependenciesAmong(row, lookup, lookup);
 }
 
 /** Tasks of which a dependency means this one, in pick order. */

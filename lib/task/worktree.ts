@@ -21,11 +21,24 @@ export async function completeAfterDone(call: Call, taskId: string): Promise<Com
 type StartInput = MoveInput & { readonly ttl?: string | undefined; readonly pid?: number | undefined };
 
 /** Starts a task in a worktree of its own; `started` when it was picked and started already, and then goes back on failure. */
-export async function startInWorktree(call: Call, input: StartInput, started: Moved | null): Promise<Moved & { worktree: Worktree }> {
+export async function startInWorktree(
+  call: Call,
+  input: StartInput,
+  started: Moved | null,
+): Promise<Moved & { worktree: Worktree }> {
   const { createAndSetUp } = await import("../wt/begin.ts");
   const { task_id, session_id, branch, commit, by, owner, claim_token, steal, ttl, pid } = input;
   const made = await createAndSetUp(call, {
-    task_id, session_id, branch, commit, by, owner, claim_token: claim_token ?? started?.claim?.token, steal, ttl, pid,
+    task_id,
+    session_id,
+    branch,
+    commit,
+    by,
+    owner,
+    claim_token: claim_token ?? started?.claim?.token,
+    steal,
+    ttl,
+    pid,
     ...(started === null ? {} : { started }),
   });
   const moved = started ?? made.started;

@@ -51,7 +51,9 @@ export class Cache {
   private forgetOldest(): void {
     const names = listNames(this.folder) ?? [];
     if (names.length < MOST_FILES) return;
-    const aged = names.map((name) => ({ name, at: stampOf(join(this.folder, name))?.mtimeMs ?? 0 })).sort((a, b) => a.at - b.at);
+    const aged = names
+      .map((name) => ({ name, at: stampOf(join(this.folder, name))?.mtimeMs ?? 0 }))
+      .sort((a, b) => a.at - b.at);
     for (const { name } of aged.slice(0, MOST_FILES / 2)) removeFile(join(this.folder, name));
   }
 }

@@ -43,12 +43,15 @@ export type VerifyConfig = v.InferOutput<typeof configShape>;
 /** Reads a config file, or says what is wrong with it. */
 export function parseConfig(text: string): VerifyConfig | { readonly fault: string } {
   const parsed = tryParseJson(text);
-  if (!parsed.ok) return { fault: `isn't valid JSON (line ${parsed.line}, column ${parsed.column}): ${parsed.message}` };
+  if (!parsed.ok)
+    return { fault: `isn't valid JSON (line ${parsed.line}, column ${parsed.column}): ${parsed.message}` };
   const checked = v.safeParse(configShape, parsed.value);
   if (checked.success) return checked.output;
   const [issue] = checked.issues;
   const path = (issue.path ?? []).map(({ key }) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`)).join("");
-  return { fault: `${path.replace(/^\./, "") || "it"} should be ${issue.expected ?? "something else"}, not ${issue.received}` };
+  return {
+    fault: `${path.replace(/^\./, "") || "it"} should be ${issue.expected ?? "something else"}, not ${issue.received}`,
+  };
 }
 
 /** dotbot 3's own scripts by name, for folders without a config. */
@@ -83,12 +86,23 @@ export function planScripts(
   });
   const named = new Set(config.scripts.map(({ name }) => name));
   const others = scripts.filter(({ name, executable }) => executable && !named.has(name));
-  return [...listed, ...others.map(({ name }) => ({ name, required: false, step: "skip", why: `isn't listed in ${CONFIG_FILE}` }) as const)];
+  return [
+    ...listed,
+    ...others.map(
+      ({ name }) => ({ name, required: false, step: "skip", why: `isn't listed in ${CONFIG_FILE}` }) as const,
+    ),
+  ];
 }
 
 /** Files at the top of the folder, except what describes them; what lies deeper is there for the scripts. */
 function isScript(name: string): boolean {
-  return !name.includes("/") && !name.startsWith(".") && name !== CONFIG_FILE && !/\.(?:md|txt|json)$/i.test(name) && !/^readme/i.test(name);
+  return (
+    !name.includes("/") &&
+    !name.startsWith(".") &&
+    name !== CONFIG_FILE &&
+    !/\.(?:md|txt|json)$/i.test(name) &&
+    !/^readme/i.test(name)
+  );
 }
 
 function awayFor(entry: VerifyConfig["scripts"][number], category: string | null): string | null {
@@ -98,7 +112,10 @@ function awayFor(entry: VerifyConfig["scripts"][number], category: string | null
   return null;
 }
 
-function howToRun({ name, executable }: VerifyFile, timeoutMs: number): { step: "run"; program: "itself" | "pwsh"; timeoutMs: number } | { step: "fail"; why: string } {
+function howToRun(
+  { name, executable }: VerifyFile,
+  timeoutMs: number,
+): { step: "run"; program: "itself" | "pwsh"; timeoutMs: number } | { step: "fail"; why: string } {
   if (/\.ps1$/i.test(name)) return { step: "run", program: "pwsh", timeoutMs };
   if (executable) return { step: "run", program: "itself", timeoutMs };
   return { step: "fail", why: `isn't executable: git update-index --chmod=+x ${VERIFY_FOLDER}/${name}` };

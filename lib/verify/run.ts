@@ -38,7 +38,17 @@ export async function runScript(ctx: Ctx, request: RunRequest): Promise<Ran> {
   if (missing !== null) return failed(`needs ${missing}, which isn't installed or isn't on PATH`);
   const argv =
     request.program === "pwsh"
-      ? ["pwsh", "-NoProfile", "-NonInteractive", "-File", path, "-TaskId", request.taskId, "-Category", request.category ?? ""]
+      ? [
+          "pwsh",
+          "-NoProfile",
+          "-NonInteractive",
+          "-File",
+          path,
+          "-TaskId",
+          request.taskId,
+          "-Category",
+          request.category ?? "",
+        ]
       : [path, request.taskId, request.category ?? ""];
   const { cwd, env, timeoutMs, maxBytes } = request;
   let result: RunResult;
@@ -55,11 +65,22 @@ export async function runScript(ctx: Ctx, request: RunRequest): Promise<Ran> {
 export function answerOf(result: RunResult, timeoutMs: number): Ran {
   const said = spoken(result.stdout);
   const words = said === null ? "" : typeof said["message"] === "string" ? said["message"] : "";
-  const message = redactText(truncate(firstLine(words) || firstLine(result.status === 0 ? result.stdout : result.stderr || result.stdout), 300));
+  const message = redactText(
+    truncate(firstLine(words) || firstLine(result.status === 0 ? result.stdout : result.stderr || result.stdout), 300),
+  );
   const failures = said !== null && Array.isArray(said["failures"]) ? said["failures"].filter(isJsonObject) : [];
-  if (result.timedOut) return failed(`didn't end within ${count(Math.round(timeoutMs / 100) / 10, "second")}${message === "" ? "" : `; it said: ${message}`}`, result);
-  if (result.status !== 0) return { ...failed(message === "" ? `ended with ${ending(result)}` : `${message} (${ending(result)})`, result), failures };
-  if (said?.["success"] === false) return { ...failed(message === "" ? "says that it failed" : message, result), failures };
+  if (result.timedOut)
+    return failed(
+      `didn't end within ${count(Math.round(timeoutMs / 100) / 10, "second")}${message === "" ? "" : `; it said: ${message}`}`,
+      result,
+    );
+  if (result.status !== 0)
+    return {
+      ...failed(message === "" ? `ended with ${ending(result)}` : `${message} (${ending(result)})`, result),
+      failures,
+    };
+  if (said?.["success"] === false)
+    return { ...failed(message === "" ? "says that it failed" : message, result), failures };
   return { passed: true, message: message === "" ? "passed" : message, output: null, failures: [] };
 }
 
@@ -86,11 +107,18 @@ function spoken(stdout: string): JsonObject | null {
 /** The program that a script needs and that isn't there, by its name. */
 function missingInterpreter({ env }: Ctx, path: string, program: RunRequest["program"]): string | null {
   const PATH = env["PATH"] ?? env["Path"] ?? "";
-  const isMissing = (name: string): boolean => (name.includes("/") ? !exists(name) : Bun.which(name, { PATH: PATH || delimiter }) === null);
+  const isMissing = (name: string): boolean =>
+    name.includes("/") ? !exists(name) : Bun.which(name, { PATH: PATH || delimiter }) === null;
   if (program === "pwsh") return isMissing("pwsh") ? "pwsh (PowerShell 7)" : null;
   const head = new TextDecoder().decode(readBytes(path)?.subarray(0, 256));
   const [, interpreter, argument] = /^#![ \t]*(\S+)(?:[ \t]+(?:-S[ \t]+)?(\S+))?/.exec(head) ?? [];
   if (interpreter === undefined || process.platform === "win32") return null;
   if (isMissing(interpreter)) return interpreter;
-  return interpreter.endsWith("/env") && argument !== undefined && !argument.includes("=") && !argument.startsWith("-") && isMissing(argument) ? argument : null;
+  return interpreter.endsWith("/env") &&
+    argument !== undefined &&
+    !argument.includes("=") &&
+    !argument.startsWith("-") &&
+    isMissing(argument)
+    ? argument
+    : null;
 }

@@ -4,7 +4,16 @@
  */
 import { join } from "node:path";
 
-import { listNames, lstatOrNull, makeDirectory, readBytes, removeTree, rename, statOrNull, writeTemp } from "../files.ts";
+import {
+  listNames,
+  lstatOrNull,
+  makeDirectory,
+  readBytes,
+  removeTree,
+  rename,
+  statOrNull,
+  writeTemp,
+} from "../files.ts";
 import { listBlobs, type BlobEntry } from "../git/blob.ts";
 import { parseNul } from "../git/parse.ts";
 import type { Repo } from "../git/repo.ts";
@@ -43,8 +52,12 @@ export async function loadJudge(ctx: GitCtx, repo: Repo, cwd: string, commit: st
   const baseline =
     accepted === undefined
       ? NO_BASELINE
-      : parseBaseline(await gitText(ctx, ["cat-file", "blob", accepted.oid], { cwd, probe: true }), `${commit.slice(0, 12)}:${BASELINE_FILE}`);
-  const scripts = tracked.length > 0 ? { commit, files: await readBlobs(ctx, cwd, commit, tracked) } : await ownScripts(ctx, repo);
+      : parseBaseline(
+          await gitText(ctx, ["cat-file", "blob", accepted.oid], { cwd, probe: true }),
+          `${commit.slice(0, 12)}:${BASELINE_FILE}`,
+        );
+  const scripts =
+    tracked.length > 0 ? { commit, files: await readBlobs(ctx, cwd, commit, tracked) } : await ownScripts(ctx, repo);
   return { baseline, scripts };
 }
 
@@ -96,23 +109,48 @@ async function readBlobs(ctx: GitCtx, cwd: string, commit: string, entries: read
 /** What a link in a commit leads to, within that commit; null when it leads out of it or nowhere. */
 async function followLink(ctx: GitCtx, cwd: string, object: string): Promise<Uint8Array | null> {
   if (object.includes("\n")) return null;
-  const { bytes } = await git(ctx, ["cat-file", "--batch", "--follow-symlinks"], { cwd, probe: true, input: `${object}\n`, okStatus: [0] });
+  const { bytes } = await git(ctx, ["cat-file", "--batch", "--follow-symlinks"], {
+    cwd,
+    probe: true,
+    input: `${object}\n`,
+    okStatus: [0],
+  });
   const lf = bytes.indexOf(10);
   const [, kind, size] = new TextDecoder().decode(bytes.subarray(0, Math.max(0, lf))).split(" ");
   return kind === "blob" ? bytes.subarray(lf + 1, lf + 1 + Number(size)) : null;
 }
 
 function script(name: string, executable: boolean, bytes: Uint8Array): Script {
-  const hash = new Bun.CryptoHasher("sha256").update(executable ? "x" : "-").update(bytes).digest("hex");
+  const hash = new Bun.CryptoHasher("sha256")
+    .update(executable ? "x" : "-")
+    .update(bytes)
+    .digest("hex");
   return { name, executable, bytes, hash };
 }
 
 /** Paths of the judge (scripts, their config, further files) that differ in a checkout from the commit it is judged by. */
-export async function changedJudge(ctx: GitCtx, cwd: string, commit: string, files: readonly string[]): Promise<string[]> {
+export async function changedJudge(
+  ctx: GitCtx,
+  cwd: string,
+  commit: string,
+  files: readonly string[],
+): Promise<string[]> {
   const paths = ["--", VERIFY_FOLDER, ...files];
-  const diff = ["--literal-pathspecs", "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--end-of-options", commit, ...paths];
+  const diff = [
+    "--literal-pathspecs",
+    "diff",
+    "--name-only",
+    "-z",
+    "--no-renames",
+    "--no-ext-diff",
+    "--end-of-options",
+    commit,
+    ...paths,
+  ];
   const others = ["--literal-pathspecs", "ls-files", "-z", "--others", "--exclude-standard", ...paths];
-  const [changed, untracked] = await Promise.all([diff, others].map((args) => gitText(ctx, args, { cwd, probe: true })));
+  const [changed, untracked] = await Promise.all(
+    [diff, others].map((args) => gitText(ctx, args, { cwd, probe: true })),
+  );
   return [...new Set([...parseNul(changed ?? ""), ...parseNul(untracked ?? "")])].sort();
 }
 

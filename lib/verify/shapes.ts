@@ -23,7 +23,10 @@ export const verificationShape = v.object({
     }),
   ),
   scan: v.nullable(v.object(scanEntries)),
-  verifyChanged: v.pipe(v.array(v.string()), v.description("Files of the judge that the work changes: it was judged by the base's.")),
+  verifyChanged: v.pipe(
+    v.array(v.string()),
+    v.description("Files of the judge that the work changes: it was judged by the base's."),
+  ),
   skipped: v.optional(v.string()),
 });
 
@@ -35,17 +38,27 @@ export function verificationText(verification: Verification, style: Style): stri
     ...checks.filter((check) => isNews(check, ok)).flatMap((check) => checkLines(check, style)),
     ...verifyChanged.map((path) => `${printable(path)} is changed by this work: the base's was used`),
   ];
-  const found = scan === null || scan.violations.length + scan.exemptions.added.length + scan.exemptions.unreasoned.length === 0 ? "" : scanText(scan, style);
+  const found =
+    scan === null || scan.violations.length + scan.exemptions.added.length + scan.exemptions.unreasoned.length === 0
+      ? ""
+      : scanText(scan, style);
   return lines.map((line) => `${line}\n`).join("") + found;
 }
 
 function isNews({ status, name, message }: Check, ok: boolean): boolean {
   if (status === "failed") return true;
-  return status === "passed" ? !ok || (name !== "scan" && name !== "git-clean") : message.startsWith("not run") || message.startsWith("isn't listed");
+  return status === "passed"
+    ? !ok || (name !== "scan" && name !== "git-clean")
+    : message.startsWith("not run") || message.startsWith("isn't listed");
 }
 
 function checkLines({ name, status, required, message, output, cached, failures }: Check, style: Style): string[] {
-  const word = status === "passed" ? paint(style, "green", "passed") : status === "failed" ? paint(style, required ? "red" : "yellow", required ? "failed" : "failed (optional)") : "skipped";
+  const word =
+    status === "passed"
+      ? paint(style, "green", "passed")
+      : status === "failed"
+        ? paint(style, required ? "red" : "yellow", required ? "failed" : "failed (optional)")
+        : "skipped";
   return [
     `${word}  ${printable(name)}: ${printable(message)}${cached === true ? " (as before)" : ""}`,
     ...(failures ?? []).slice(0, 20).map((failure) => `    ${failureLine(failure)}`),
@@ -54,9 +67,15 @@ function checkLines({ name, status, required, message, output, cached, failures 
 }
 
 function failureLine(failure: Readonly<Record<string, unknown>>): string {
-  const text = (name: string): string => (typeof failure[name] === "string" || typeof failure[name] === "number" ? String(failure[name]) : "");
+  const text = (name: string): string =>
+    typeof failure[name] === "string" || typeof failure[name] === "number" ? String(failure[name]) : "";
   const place = [text("file"), text("line")].filter((part) => part !== "").join(":");
-  return printable([place, text("issue") || text("message")].filter((part) => part !== "").join("  ").replaceAll("\n", " "));
+  return printable(
+    [place, text("issue") || text("message")]
+      .filter((part) => part !== "")
+      .join("  ")
+      .replaceAll("\n", " "),
+  );
 }
 
 const SHOWN_LINES = 20;

@@ -88,7 +88,8 @@ export async function verify(ctx: Ctx, repo: Repo, request: VerifyRequest): Prom
       base,
       checks,
       scan: scanned,
-      verifyChanged: judge === null || scripts.files.length === 0 ? [] : await changedJudge(ctx, workRoot, judge, [BASELINE_FILE]),
+      verifyChanged:
+        judge === null || scripts.files.length === 0 ? [] : await changedJudge(ctx, workRoot, judge, [BASELINE_FILE]),
     };
   } finally {
     ctx.progress(null);
@@ -116,11 +117,15 @@ async function placeOf(ctx: Ctx, repo: Repo, { worktree, isNamed }: VerifyReques
     return { repo, workRoot, isOwn: worktree !== null && samePath(worktree.path, workRoot) };
   }
   if (statOrNull(worktree.path) === null) {
-    throw new DotbotError("NOT_FOUND", `the task's worktree ${quote(worktree.path, 300)} isn't there, so its work can't be verified`, {
-      hint: "put it back or repair it; or say why it needs no verification",
-      example: `dotbot task done ${worktree.taskId.slice(0, 8)} --skip-verify 'the work was landed by hand'`,
-      details: { worktree: worktree.path },
-    });
+    throw new DotbotError(
+      "NOT_FOUND",
+      `the task's worktree ${quote(worktree.path, 300)} isn't there, so its work can't be verified`,
+      {
+        hint: "put it back or repair it; or say why it needs no verification",
+        example: `dotbot task done ${worktree.taskId.slice(0, 8)} --skip-verify 'the work was landed by hand'`,
+        details: { worktree: worktree.path },
+      },
+    );
   }
   const own = await resolveRepo(ctx, worktree.path);
   return { repo: own, workRoot: requireTree(own), isOwn: true };
@@ -132,19 +137,29 @@ function isInTheWay({ status, required }: Check): boolean {
 
 function scanCheck({ ok, counts, files }: ScanResult): Check {
   const theirs = counts.framework === 0 ? "" : `; ${count(counts.framework, "violation")} in the framework's files`;
-  const message = ok ? `${count(files, "changed file")} looked at${theirs}` : `${count(counts.project, "violation")}${theirs}`;
+  const message = ok
+    ? `${count(files, "changed file")} looked at${theirs}`
+    : `${count(counts.project, "violation")}${theirs}`;
   return { name: "scan", status: ok ? "passed" : "failed", required: true, message };
 }
 
 async function cleanCheck(ctx: Ctx, repo: Repo, workRoot: string): Promise<Check> {
   const check = { name: "git-clean", required: true } as const;
   const operation = operationIn(repo.gitDir);
-  if (operation !== null) return { ...check, status: "failed", message: `a ${operation} is in progress: end or abort it` };
+  if (operation !== null)
+    return { ...check, status: "failed", message: `a ${operation} is in progress: end or abort it` };
   const { entries } = await statusOf(ctx, workRoot, { untracked: "all" });
   const dirty = entries.filter(({ path }) => !isQueuePath(path)).map(({ path }) => path);
   if (dirty.length === 0) return { ...check, status: "passed", message: "everything is committed" };
-  const shown = dirty.slice(0, 10).map((path) => quote(path)).join(", ");
-  return { ...check, status: "failed", message: `not committed: ${shown}${dirty.length > 10 ? `, and ${dirty.length - 10} more` : ""}` };
+  const shown = dirty
+    .slice(0, 10)
+    .map((path) => quote(path))
+    .join(", ");
+  return {
+    ...check,
+    status: "failed",
+    message: `not committed: ${shown}${dirty.length > 10 ? `, and ${dirty.length - 10} more` : ""}`,
+  };
 }
 
 const SCRIPTS = "verify-";
@@ -172,7 +187,14 @@ class Runner {
     const text = files.find(({ name }) => name === CONFIG_FILE)?.bytes;
     const config = text === undefined ? null : parseConfig(new TextDecoder().decode(text));
     if (config !== null && "fault" in config) {
-      return [{ name: CONFIG_FILE, status: "failed", required: true, message: `the verify folder's ${CONFIG_FILE} can't be followed: ${config.fault}` }];
+      return [
+        {
+          name: CONFIG_FILE,
+          status: "failed",
+          required: true,
+          message: `the verify folder's ${CONFIG_FILE} can't be followed: ${config.fault}`,
+        },
+      ];
     }
     const plans = planScripts(files, config, category, milliseconds(settings.verify.timeout));
     return await this.runAll(plans, stopped ? "what was found before it comes first" : null);
@@ -187,7 +209,8 @@ class Runner {
     try {
       for (const [index, plan] of plans.entries()) {
         this.ctx.progress(`verifying: ${plan.name} (${index + 1} of ${plans.length})`);
-        const check = why === null || plan.step === "skip" ? await this.one(plan, folder, cache, deadline) : notRun(plan, why);
+        const check =
+          why === null || plan.step === "skip" ? await this.one(plan, folder, cache, deadline) : notRun(plan, why);
         checks.push(check);
         if (isInTheWay(check)) why ??= `${plan.name} failed before it`;
       }
@@ -197,24 +220,48 @@ class Runner {
     return checks;
   }
 
-  private async one(plan: ScriptPlan, folder: ScriptFolder | null, cache: Cache | null, deadline: number): Promise<Check> {
+  private async one(
+    plan: ScriptPlan,
+    folder: ScriptFolder | null,
+    cache: Cache | null,
+    deadline: number,
+  ): Promise<Check> {
     const { name, required } = plan;
-    if (plan.step !== "run") return { name, required, status: plan.step === "skip" ? "skipped" : "failed", message: plan.why };
+    if (plan.step !== "run")
+      return { name, required, status: plan.step === "skip" ? "skipped" : "failed", message: plan.why };
     if (folder === null) return notRun(plan, "there is nothing to run it from");
     const known = cache?.get(name) ?? null;
-    if (known !== null) return { name, required, status: "passed", message: known.message, durationMs: known.durationMs, cached: true };
+    if (known !== null)
+      return { name, required, status: "passed", message: known.message, durationMs: known.durationMs, cached: true };
     const left = deadline - performance.now();
-    if (left <= 0) return { name, required, status: "failed", message: "not run: all scripts together took too long (setting verify.total_timeout)" };
+    if (left <= 0)
+      return {
+        name,
+        required,
+        status: "failed",
+        message: "not run: all scripts together took too long (setting verify.total_timeout)",
+      };
     const { taskId, category, settings } = this.request;
     const started = performance.now();
     const ran = await runScript(this.ctx, {
-      folder: folder.path, name, program: plan.program, timeoutMs: Math.ceil(Math.min(plan.timeoutMs, left)), maxBytes: settings.verify.max_output_bytes,
-      cwd: this.place.workRoot, taskId, category, env: this.env(),
+      folder: folder.path,
+      name,
+      program: plan.program,
+      timeoutMs: Math.ceil(Math.min(plan.timeoutMs, left)),
+      maxBytes: settings.verify.max_output_bytes,
+      cwd: this.place.workRoot,
+      taskId,
+      category,
+      env: this.env(),
     });
     const durationMs = Math.round(performance.now() - started);
     if (ran.passed) cache?.put(name, { message: ran.message, durationMs });
     return {
-      name, required, status: ran.passed ? "passed" : "failed", message: ran.message, durationMs,
+      name,
+      required,
+      status: ran.passed ? "passed" : "failed",
+      message: ran.message,
+      durationMs,
       ...(ran.output === null ? {} : { output: ran.output }),
       ...(ran.failures.length === 0 ? {} : { failures: [...ran.failures] }),
     };
@@ -248,7 +295,15 @@ class Runner {
     const tree = await treeId(this.ctx, workRoot, this.commits.head);
     if (tree === null) return null;
     const scripts = this.scripts.files.map(({ name, hash }) => `${name} ${hash}`);
-    return new Cache(repo.stateCommonDir, ["1", tree, this.commits.base ?? "", workRoot, taskId, category ?? "", ...scripts]);
+    return new Cache(repo.stateCommonDir, [
+      "1",
+      tree,
+      this.commits.base ?? "",
+      workRoot,
+      taskId,
+      category ?? "",
+      ...scripts,
+    ]);
   }
 }
 

@@ -56,9 +56,15 @@ export async function makeLocal(bench: Bench, base: Base): Promise<void> {
   await moveRef(bench.call, bench.place.mainRoot, move);
 }
 
-async function missing(bench: Bench, name: string | null, source: "--base" | "git.base_branch" | null): Promise<DotbotError> {
+async function missing(
+  bench: Bench,
+  name: string | null,
+  source: "--base" | "git.base_branch" | null,
+): Promise<DotbotError> {
   const { call, place } = bench;
-  const branches = [...(await listRefs(call, place.mainRoot, "refs/heads/"))].map(([ref]) => ref.slice("refs/heads/".length));
+  const branches = [...(await listRefs(call, place.mainRoot, "refs/heads/"))].map(([ref]) =>
+    ref.slice("refs/heads/".length),
+  );
   if (branches.length === 0 && (await commitOf(call, place.mainRoot, "HEAD")) === null) {
     return new DotbotError("REFUSED", "the repository has no commit yet, so there is nothing to cut a worktree from", {
       hint: "make the first commit",
@@ -74,7 +80,10 @@ async function missing(bench: Bench, name: string | null, source: "--base" | "gi
   }
   const near = nearest(name, branches);
   return new DotbotError("NOT_FOUND", `there is no branch ${quote(name)}, neither here nor on a remote (${source})`, {
-    hint: near === undefined ? "make it, or name one that exists; nothing else is tried in its place" : `did you mean ${quote(near)}?`,
+    hint:
+      near === undefined
+        ? "make it, or name one that exists; nothing else is tried in its place"
+        : `did you mean ${quote(near)}?`,
     details: { base: name, branches },
   });
 }
@@ -99,7 +108,8 @@ export async function goalOf(bench: Bench, recorded: string): Promise<Goal> {
     if (seen.has(base)) return { base, recorded, from };
     seen.add(base);
     const landed = all.findLast((it) => it.branch === base);
-    if (landed === undefined || (await readRef(bench.call, bench.place.mainRoot, branchRef(base))) !== null) return { base, recorded, from };
+    if (landed === undefined || (await readRef(bench.call, bench.place.mainRoot, branchRef(base))) !== null)
+      return { base, recorded, from };
     from = landed.tip;
     base = landed.base;
   }
@@ -116,8 +126,10 @@ export async function landedPart(bench: Bench, base: string, tip: string): Promi
   let best: Completion | null = null;
   for (const it of completions(bench.queue.ledger)) {
     if (it.undone !== null || it.commit === it.old) continue;
-    if ((await commitOf(bench.call, cwd, it.tip)) === null || !(await isAncestor(bench.call, cwd, it.tip, tip))) continue;
-    if (!(await isAncestor(bench.call, cwd, it.commit, baseTip)) || (await isAncestor(bench.call, cwd, it.commit, tip))) continue;
+    if ((await commitOf(bench.call, cwd, it.tip)) === null || !(await isAncestor(bench.call, cwd, it.tip, tip)))
+      continue;
+    if (!(await isAncestor(bench.call, cwd, it.commit, baseTip)) || (await isAncestor(bench.call, cwd, it.commit, tip)))
+      continue;
     if (best === null || (await isAncestor(bench.call, cwd, best.tip, it.tip))) best = it;
   }
   return best;
@@ -126,18 +138,28 @@ export async function landedPart(bench: Bench, base: string, tip: string): Promi
 /** How a branch's work is in its base already; null when it isn't. `fresh`: there is no work of its own on it. */
 export type MergedBy = "ancestry" | "completion" | "adds-nothing" | "fresh";
 
-export async function mergedBy(bench: Bench, branch: { readonly tip: string; readonly base: string; readonly baseSha: string; readonly taskId: string | null }): Promise<MergedBy | null> {
+export async function mergedBy(
+  bench: Bench,
+  branch: { readonly tip: string; readonly base: string; readonly baseSha: string; readonly taskId: string | null },
+): Promise<MergedBy | null> {
   const cwd = bench.place.mainRoot;
   const { call } = bench;
   const baseTip = await readRef(call, cwd, branchRef(branch.base));
-  const done = completions(bench.queue.ledger).filter((it) => it.tip === branch.tip && (branch.taskId === null || it.taskId === branch.taskId));
+  const done = completions(bench.queue.ledger).filter(
+    (it) => it.tip === branch.tip && (branch.taskId === null || it.taskId === branch.taskId),
+  );
   if (baseTip === null) return null;
   if (await isAncestor(call, cwd, branch.tip, baseTip)) {
     const own = branch.baseSha !== "" && !(await isAncestor(call, cwd, branch.tip, branch.baseSha));
     return own ? "ancestry" : "fresh";
   }
   for (const it of done) {
-    if (it.undone === null && (await isAncestor(call, cwd, it.commit, baseTip)) && !(await wasReverted(bench, it.commit, baseTip))) return "completion";
+    if (
+      it.undone === null &&
+      (await isAncestor(call, cwd, it.commit, baseTip)) &&
+      !(await wasReverted(bench, it.commit, baseTip))
+    )
+      return "completion";
   }
   try {
     const merged = await mergeCommits(call, cwd, baseTip, branch.tip);
@@ -151,7 +173,16 @@ export async function mergedBy(bench: Bench, branch: { readonly tip: string; rea
 
 /** Whether somebody took a commit back with git's own words for it. */
 async function wasReverted(bench: Bench, commit: string, tip: string): Promise<boolean> {
-  const args = ["log", "-n", "1", "--format=%H", "-F", `--grep=This reverts commit ${commit}`, "--end-of-options", `${commit}..${tip}`];
+  const args = [
+    "log",
+    "-n",
+    "1",
+    "--format=%H",
+    "-F",
+    `--grep=This reverts commit ${commit}`,
+    "--end-of-options",
+    `${commit}..${tip}`,
+  ];
   const { stdout } = await git(bench.call, args, { cwd: bench.place.mainRoot, probe: true, okStatus: [0] });
   return stdout.trim() !== "";
 }

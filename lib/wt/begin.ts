@@ -14,7 +14,10 @@ import { setUpAfterCreate } from "./setup.ts";
  * Makes a task's worktree and sets it up: what `wt create`, `task start --worktree` and `wt run` share. The set-up runs without
  * the lock; over MCP it goes on after the answer.
  */
-export async function createAndSetUp(call: Call, input: CreateInput): Promise<CreateResult & { started: Moved | null }> {
+export async function createAndSetUp(
+  call: Call,
+  input: CreateInput,
+): Promise<CreateResult & { started: Moved | null }> {
   const made = await withLockedBench(call, "wt create", async (bench) => {
     const row = await namedTask(call, bench.queue, input.task_id, "start");
     const created = await createWorktree(bench, row, input);
@@ -22,7 +25,8 @@ export async function createAndSetUp(call: Call, input: CreateInput): Promise<Cr
   });
   if (call.surface === "mcp") {
     const wait = withBench(call, "wt create", async (bench) => await setUpAfterCreate(bench, made.row.id));
-    if (made.created.worktree.setup.state !== "pending" || !made.commands) return await resultOf(call, made.row, made.created, await wait);
+    if (made.created.worktree.setup.state !== "pending" || !made.commands)
+      return await resultOf(call, made.row, made.created, await wait);
     wait.catch((error: unknown) => call.note(`setting up ${made.created.worktree.path} failed: ${String(error)}`));
     return await resultOf(call, made.row, made.created, { state: "running" });
   }
@@ -30,7 +34,12 @@ export async function createAndSetUp(call: Call, input: CreateInput): Promise<Cr
   return await resultOf(call, made.row, made.created, setup);
 }
 
-async function resultOf(call: Call, row: TaskRow, { worktree, created, reusedBranch, started }: Created, setup: Setup): Promise<CreateResult & { started: Moved | null }> {
+async function resultOf(
+  call: Call,
+  row: TaskRow,
+  { worktree, created, reusedBranch, started }: Created,
+  setup: Setup,
+): Promise<CreateResult & { started: Moved | null }> {
   const echo = await echoAt(call, worktree.path, "the worktree is made");
   return await withBench(call, "wt create", async ({ queue }) => ({
     ...echo,
@@ -48,5 +57,9 @@ async function resultOf(call: Call, row: TaskRow, { worktree, created, reusedBra
 
 function statusOf(started: Moved | null): Pick<CreateResult, "oldStatus" | "newStatus" | "claim"> {
   if (started === null) return {};
-  return { oldStatus: started.oldStatus, newStatus: started.newStatus, ...(started.claim === undefined ? {} : { claim: started.claim }) };
+  return {
+    oldStatus: started.oldStatus,
+    newStatus: started.newStatus,
+    ...(started.claim === undefined ? {} : { claim: started.claim }),
+  };
 }

@@ -58,13 +58,23 @@ export function nowStamp(call: Pick<Call, "now">): string {
 }
 
 /** A corrected call in the words of the caller's surface. */
-export function wtExample(call: Pick<Call, "surface">, verb: string, task: string, rest: Readonly<Record<string, boolean | string>> = {}): string {
+export function wtExample(
+  call: Pick<Call, "surface">,
+  verb: string,
+  task: string,
+  rest: Readonly<Record<string, boolean | string>> = {},
+): string {
   if (call.surface === "mcp") return JSON.stringify({ task_id: task, ...rest });
-  const flags = Object.entries(rest).map(([key, value]) => ` --${key.replaceAll("_", "-")}${value === true ? "" : ` ${String(value)}`}`);
+  const flags = Object.entries(rest).map(
+    ([key, value]) => ` --${key.replaceAll("_", "-")}${value === true ? "" : ` ${String(value)}`}`,
+  );
   return `dotbot wt ${verb} ${task}${flags.join("")}`;
 }
 
-export function noWorktree(call: Pick<Call, "surface">, task: { readonly id8: string; readonly name: string }): DotbotError {
+export function noWorktree(
+  call: Pick<Call, "surface">,
+  task: { readonly id8: string; readonly name: string },
+): DotbotError {
   return new DotbotError("NOT_FOUND", `${quote(task.name)} (${task.id8}) has no worktree`, {
     hint: "make one first",
     example: wtExample(call, "create", task.id8),

@@ -4,24 +4,32 @@
  */
 import { DotbotError } from "../error.ts";
 import type { Advance } from "../git/advance.ts";
-import { authorsOf, coAuthors, forkPoint, hooksNotRun, land, landingCommit, mergeWork, workOf, type Landed } from "../git/land.ts";
+import {
+  authorsOf,
+  coAuthors,
+  forkPoint,
+  hooksNotRun,
+  land,
+  landingCommit,
+  mergeWork,
+  workOf,
+  type Landed,
+} from "../git/land.ts";
 import { branchRef, deleteRef, moveRef, readRef } from "../git/refs.ts";
 import { gitText } from "../git/run.ts";
-import type { JsonObject, JsonValue } from "../json.ts";
-import { pendingQuestions } from "../task/model.ts";
 import type { TaskRow } from "../task/ledger.ts";
 import { queueChanges, type QueueChanges } from "../task/queue-paths.ts";
 import { readVerified } from "../task/verified.ts";
 import { quote, shellWord } from "../text.ts";
-import { goalOf, landedPart, type Goal } from "./base.ts";
+import { goalOf, landedPart, resolveBase, type Goal } from "./base.ts";
 import { callerIsIn, noWorktree, nowStamp, wtExample, type Bench } from "./bench.ts";
+import { askAboutConflict } from "./conflict.ts";
 import { inspect } from "./inspect.ts";
 import { forget, record, type LandEntry } from "./journal.ts";
 import { branchName, doneRef, subjectOf, type Completion, type TaskWorktree } from "./model.ts";
-import { completionBlockers, refusal } from "./plan.ts";
+import { completionBlockers, refusal, type WorktreeFacts } from "./plan.ts";
 import { completions, putCompletion, worktreeOf } from "./records.ts";
 import { removeWorktree } from "./remove.ts";
-import { followUp } from "./restore.ts";
 
 export interface CompleteInput {
   readonly task_status?: "done" | "needs-review" | undefined;
@@ -58,6 +66,8 @@ interface Ready {
   readonly branch: string;
   readonly goal: Goal;
   readonly tip: string;
+  /** What was found at the worktree's place. */
+  readonly facts: WorktreeFacts | undefined;
 }
 
 /** Completes. The caller holds the repository's lock. */
@@ -66,8 +76,11 @@ export async function completeTask(bench: Bench, row: TaskRow, input: CompleteIn
   const worktree = worktreeOf(bench.queue, row.id);
   const branch = worktree?.branch ?? branchName(row);
   const tip = await readRef(bench.call, bench.place.mainRoot, branchRef(branch));
-  const before = completions(bench.queue.ledger, row.id).findLast((it) => it.undone === null && (tip === null || it.tip === tip));
-  if (before !== undefined && (tip === null || before.branch === branch)) return await clearAway(bench, row, before, input);
+  const before = completions(bench.queue.ledger, row.id).findLast(
+    (it) => it.undone === null && (tip === null || it.tip === tip),
+  );
+  if (before !== undefined && (tip === null || before.branch === branch))
+    return await clearAway(bench, row, before, input);
   if (tip === null) {
     if (worktree === null) throw noWorktree(bench.call, row);
     throw new DotbotError("NOT_FOUND", `the branch ${quote(branch)} of ${quote(row.name)} doesn't exist`, {
@@ -75,14 +88,16 @@ export async function completeTask(bench: Bench, row: TaskRow, input: CompleteIn
       example: "git for-each-ref refs/dotbot",
     });
   }
-  if (worktree !== null) await requireReady(bench, row, worktree, input);
+  const facts = worktree === null ? undefined : await requireReady(bench, row, worktree, input);
   requireVerified(bench, row, tip, input);
-  const goal = await goalOf(bench, worktree === null || worktree.base === "" ? await defaultBase(bench) : worktree.base);
-  return await landWork(bench, { row, worktree, branch, goal, tip }, input);
+  const goal = await goalOf(
+    bench,
+    worktree === null || worktree.base === "" ? await defaultBase(bench) : worktree.base,
+  );
+  return await landWork(bench, { row, worktree, branch, goal, tip, facts }, input);
 }
 
 async function defaultBase(bench: Bench): Promise<string> {
-  const { resolveBase } = await import("./base.ts");
   return (await resolveBase(bench, undefined)).branch;
 }
 
@@ -90,16 +105,27 @@ function requireStatus(bench: Bench, row: TaskRow, input: CompleteInput): void {
   if (row.status === "done" || row.status === input.task_status) return;
   const review = row.status === "needs-review";
   throw new DotbotError("REFUSED", `${quote(row.name)} (${row.id8}) is ${row.status}, not done`, {
-    hint: review ? "say that it is done, or complete it from review with --task-status needs-review" : "say that it is done first",
-    example: bench.call.surface === "cli" ? `dotbot task done ${row.id8} --complete` : JSON.stringify({ task_id: row.id }),
+    hint: review
+      ? "say that it is done, or complete it from review with --task-status needs-review"
+      : "say that it is done first",
+    example:
+      bench.call.surface === "cli" ? `dotbot task done ${row.id8} --complete` : JSON.stringify({ task_id: row.id }),
     details: { task: row.id, status: row.status },
   });
 }
 
-async function requireReady(bench: Bench, row: TaskRow, worktree: TaskWorktree, input: CompleteInput): Promise<void> {
+async function requireReady(
+  bench: Bench,
+  row: TaskRow,
+  worktree: TaskWorktree,
+  input: CompleteInput,
+): Promise<WorktreeFacts> {
   const facts = await inspect(bench, { path: worktree.path, base: worktree.base, made: worktree.made });
-  const blockers = completionBlockers(facts, branchRef(worktree.branch), { dirty: false, ignored: input.discard_ignored === true });
-  if (blockers.length === 0) return;
+  const blockers = completionBlockers(facts, branchRef(worktree.branch), {
+    dirty: false,
+    ignored: input.discard_ignored === true,
+  });
+  if (blockers.length === 0) return facts;
   const onlyIgnored = blockers.every((it) => it.kind === "ignored");
   const uncommitted = blockers.every((it) => ["dirty", "untracked", "ignored"].includes(it.kind));
   const example = onlyIgnored
@@ -107,7 +133,11 @@ async function requireReady(bench: Bench, row: TaskRow, worktree: TaskWorktree, 
     : uncommitted
       ? wtExample(bench.call, "complete", row.id8, { commit_leftovers: true })
       : `git -C ${shellWord(worktree.path)} status`;
-  throw refusal(`${quote(row.name)} (${row.id8}) can't be completed from ${quote(worktree.path, 300)}`, blockers, example);
+  throw refusal(
+    `${quote(row.name)} (${row.id8}) can't be completed from ${quote(worktree.path, 300)}`,
+    blockers,
+    example,
+  );
 }
 
 /** The tip that was verified is the one that lands; a tip that nothing verified doesn't. */
@@ -135,7 +165,8 @@ async function landWork(bench: Bench, ready: Ready, input: CompleteInput): Promi
   let ignored: QueueChanges = queueChanges([]);
   const workOn = async (old: string) => {
     const landed = await landedPart(bench, goal.base, tip);
-    const from = goal.from !== null && landed === null ? goal.from : (landed?.tip ?? (await forkPoint(call, place, old, tip)));
+    const from =
+      goal.from !== null && landed === null ? goal.from : (landed?.tip ?? (await forkPoint(call, place, old, tip)));
     return await workOf(call, place, { tip, from }, (changes) => {
       ignored = queueChanges(changes);
       refuseTransitions(bench, row, ignored, input);
@@ -143,14 +174,29 @@ async function landWork(bench: Bench, ready: Ready, input: CompleteInput): Promi
     });
   };
   const entry = (move: Advance, why: "fetch" | "land"): LandEntry => ({
-    op: "land", at: nowStamp(call), move,
-    then: why === "fetch" ? { is: "advance" } : {
-      is: "complete", taskId: row.id, branch, path: ready.worktree?.path ?? null, base: goal.base, baseSha: ready.worktree?.baseSha ?? move.old, tip, n,
-      discardIgnored: input.discard_ignored === true,
-    },
+    op: "land",
+    at: nowStamp(call),
+    move,
+    next:
+      why === "fetch"
+        ? { is: "advance" }
+        : {
+            is: "complete",
+            taskId: row.id,
+            branch,
+            path: ready.worktree?.path ?? null,
+            base: goal.base,
+            baseSha: ready.worktree?.baseSha ?? move.old,
+            tip,
+            n,
+            discardIgnored: input.discard_ignored === true,
+          },
   });
   const landed = await land(call, {
-    place, base: goal.base, fetch: input.fetch === true, dryRun: input.dry_run === true,
+    place,
+    base: goal.base,
+    fetch: input.fetch === true,
+    dryRun: input.dry_run === true,
     merge: async (old) => await mergeWork(call, place, old, await workOn(old)),
     commit: async (tree, old) => {
       const authors = await authorsOf(call, place.mainRoot, await forkPoint(call, place, old, tip), tip);
@@ -160,20 +206,37 @@ async function landWork(bench: Bench, ready: Ready, input: CompleteInput): Promi
     journal: (move, why) => record(place.commonDir, name, entry(move, why)),
     forget: () => forget(place.commonDir, name),
   });
-  if (landed.is === "conflict") throw await conflict(bench, ready, landed.files, input);
+  if (landed.is === "conflict") throw await askAboutConflict(bench, ready, landed.files, input.dry_run === true);
   const common = {
-    base: goal.base, retargeted: goal.base === goal.recorded ? null : goal.recorded, branch, tip, queueChangesIgnored: ignored.paths,
+    base: goal.base,
+    retargeted: goal.base === goal.recorded ? null : goal.recorded,
+    branch,
+    tip,
+    queueChangesIgnored: ignored.paths,
     hooksNotRun: landed.is === "nothing" ? [] : await hooksNotRun(call, hookIn),
   };
   if (input.dry_run === true) {
-    return { ...common, outcome: landed.is === "nothing" ? "nothing" : "planned", ...factsOf(landed), keptRef: null, removed: false, branchDeleted: false, leftovers: [] };
+    return {
+      ...common,
+      outcome: landed.is === "nothing" ? "nothing" : "planned",
+      ...factsOf(landed),
+      keptRef: null,
+      removed: false,
+      branchDeleted: false,
+      leftovers: [],
+    };
   }
   const commit = landed.is === "nothing" ? landed.old : (landed.commit ?? landed.old);
-  const move: Advance = { ref: branchRef(goal.base), old: landed.old, to: commit, checkout: landed.is === "nothing" ? null : landed.checkout };
+  const move: Advance = {
+    ref: branchRef(goal.base),
+    old: landed.old,
+    to: commit,
+    checkout: landed.is === "nothing" ? null : landed.checkout,
+  };
   const after = entry(move, "land");
   // Nothing moved, so nothing is journalled yet; what follows is the same.
   if (landed.is === "nothing") record(place.commonDir, name, after);
-  const cleared = await finishComplete(bench, name, after);
+  const cleared = await finishComplete(bench, name, after, ready.facts);
   return { ...common, outcome: landed.is === "nothing" ? "nothing" : "landed", ...factsOf(landed), ...cleared };
 }
 
@@ -191,116 +254,147 @@ function refuseTransitions(bench: Bench, row: TaskRow, changes: QueueChanges, in
   });
   const [first] = smuggled;
   if (first === undefined) return;
-  throw new DotbotError("REFUSED", `the branch has ${quote(first.path)} as ${first.status}, and the queue has that task as ${first.now}`, {
-    hint: "a branch can't move tasks: make the move with `dotbot task`, or leave the branch's version behind",
-    example: wtExample(bench.call, "complete", row.id8, { ignore_queue_changes: true }),
-    details: { statuses: smuggled, queueChanges: changes.paths },
-  });
-}
-
-async function conflict(bench: Bench, ready: Ready, files: readonly string[], input: CompleteInput): Promise<DotbotError> {
-  const { row, goal, worktree } = ready;
-  const asked =
-    input.dry_run !== true &&
-    (await followUp(bench, row.id, {
-      to: "needs-input", from: ["done", "needs-review"], reason: `merge conflict with ${goal.base}`, branch: ready.branch, commit: ready.tip,
-      data: (doc, before, { at }) => withConflict(doc, before.status, goal.base, files, at),
-    }));
-  const where = worktree === null ? "" : `git -C ${shellWord(worktree.path)} merge ${shellWord(goal.base)}`;
-  return new DotbotError("MERGE_CONFLICT", `${quote(row.name)} (${row.id8}) conflicts with ${quote(goal.base)} in ${files.length} ${files.length === 1 ? "file" : "files"}: ${files.slice(0, 8).map((it) => quote(it)).join(", ")}`, {
-    hint: `nothing was changed${asked ? "; the task asks what to do" : ""}: bring the base into the branch, resolve, and say again that it is done`,
-    example: worktree === null || bench.call.surface === "mcp" ? wtExample(bench.call, "sync", row.id8) : `dotbot wt sync ${row.id8}`,
-    details: { files, base: goal.base, question: asked ? "merge-conflict" : null, resolve: where },
-  });
-}
-
-function withConflict(doc: JsonObject, from: string, base: string, files: readonly string[], at: string): JsonObject {
-  const pending = pendingQuestions(doc).filter((it) => it["type"] !== "merge-conflict");
-  const question: JsonObject = {
-    id: `merge-conflict-${at}`,
-    type: "merge-conflict",
-    question: `The branch conflicts with ${base} in ${files.length} ${files.length === 1 ? "file" : "files"}. What now?`,
-    context: files.join("\n"),
-    options: [
-      { key: "A", label: "Resolve it in the worktree", rationale: "bring the base in with `dotbot wt sync`, resolve, and say again that it is done" },
-      { key: "B", label: "Send the task back to todo", rationale: "the branch stays; the work starts over" },
-      { key: "C", label: "Abandon it", rationale: "cancel the task; `dotbot wt remove` keeps the tip" },
-    ],
-    recommendation: "A",
-    asked_at: at,
-    asked_from: from === "done" ? "analysed" : from,
-  };
-  const all: JsonValue[] = [...pending, question];
-  return { ...doc, pending_question: all[0] ?? null, ...(all.length > 1 || "pending_questions" in doc ? { pending_questions: all } : {}) };
+  throw new DotbotError(
+    "REFUSED",
+    `the branch has ${quote(first.path)} as ${first.status}, and the queue has that task as ${first.now}`,
+    {
+      hint: "a branch can't move tasks: make the move with `dotbot task`, or leave the branch's version behind",
+      example: wtExample(bench.call, "complete", row.id8, { ignore_queue_changes: true }),
+      details: { statuses: smuggled, queueChanges: changes.paths },
+    },
+  );
 }
 
 // ── after the merge ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 export type Cleared = Pick<Completed, "keptRef" | "removed" | "branchDeleted" | "leftovers">;
 
-type CompleteFacts = Extract<LandEntry["then"], { is: "complete" }>;
+type CompleteFacts = Extract<LandEntry["next"], { is: "complete" }>;
 
 /** What follows a merge that stands: each step can be taken again, and none reopens it. From the entry alone. */
-export async function finishComplete(bench: Bench, name: string, entry: LandEntry): Promise<Cleared> {
+export async function finishComplete(
+  bench: Bench,
+  name: string,
+  entry: LandEntry,
+  seen?: WorktreeFacts,
+): Promise<Cleared> {
   const { call, place } = bench;
-  const { then } = entry;
-  if (then.is !== "complete") throw new TypeError("not a completion");
-  const keptRef = doneRef(then.taskId, then.n);
+  const { next } = entry;
+  if (next.is !== "complete") throw new TypeError("not a completion");
+  const keptRef = doneRef(next.taskId, next.n);
   if ((await readRef(call, place.mainRoot, keptRef)) === null) {
-    await moveRef(call, place.mainRoot, { ref: keptRef, to: then.tip, old: null, why: "dotbot: done" });
+    await moveRef(call, place.mainRoot, { ref: keptRef, to: next.tip, old: null, why: "dotbot: done" });
   }
-  await bench.queue.write(`wt complete ${then.taskId.slice(0, 8)}`, (tx) => {
+  await bench.queue.write(`wt complete ${next.taskId.slice(0, 8)}`, (tx) => {
     putCompletion(tx, {
-      taskId: then.taskId, n: then.n, branch: then.branch, path: then.path, base: then.base, baseSha: then.baseSha, tip: then.tip,
-      old: entry.move.old, commit: entry.move.to, at: entry.at, undone: null,
+      taskId: next.taskId,
+      n: next.n,
+      branch: next.branch,
+      path: next.path,
+      base: next.base,
+      baseSha: next.baseSha,
+      tip: next.tip,
+      old: entry.move.old,
+      commit: entry.move.to,
+      at: entry.at,
+      undone: null,
     });
-    const row = tx.ledger.task(then.taskId);
+    const row = tx.ledger.task(next.taskId);
     if (row === undefined || row.place === "removed" || entry.move.to === entry.move.old) return;
     const doc = tx.document(row);
     const commits = Array.isArray(doc["commits"]) ? doc["commits"] : [];
     if (doc["commit_sha"] === entry.move.to && commits.includes(entry.move.to)) return;
     const at = nowStamp(call);
-    tx.save(row, { ...doc, commit_sha: entry.move.to, commits: commits.includes(entry.move.to) ? commits : [...commits, entry.move.to], updated_at: at }, { at, by: "dotbot" });
+    tx.save(
+      row,
+      {
+        ...doc,
+        commit_sha: entry.move.to,
+        commits: commits.includes(entry.move.to) ? commits : [...commits, entry.move.to],
+        updated_at: at,
+      },
+      { at, by: "dotbot" },
+    );
   });
-  const cleared = await clear(bench, then);
+  const cleared = await clear(bench, next, seen);
   forget(place.commonDir, name);
   return { keptRef, ...cleared };
 }
 
 /** Takes worktree and branch away; what can't go is named, and stays for `wt remove`. */
-async function clear(bench: Bench, done: CompleteFacts): Promise<Omit<Cleared, "keptRef">> {
+async function clear(bench: Bench, done: CompleteFacts, seen?: WorktreeFacts): Promise<Omit<Cleared, "keptRef">> {
   const { call, place, queue } = bench;
   const worktree = worktreeOf(queue, done.taskId);
   const ref = branchRef(done.branch);
   const later = `dotbot wt remove ${done.taskId.slice(0, 8)}`;
   if (worktree !== null && worktree.branch === done.branch) {
     if (callerIsIn(call, worktree.path)) {
-      return { removed: false, branchDeleted: false, leftovers: [`${worktree.path}: you stand in it; from elsewhere, \`${later}\` takes it away`] };
+      return {
+        removed: false,
+        branchDeleted: false,
+        leftovers: [`${worktree.path}: you stand in it; from elsewhere, \`${later}\` takes it away`],
+      };
     }
     try {
       const removed = await removeWorktree(
         bench,
         {
-          taskId: done.taskId, id8: done.taskId.slice(0, 8), path: worktree.path, expected: ref, base: done.base, made: worktree.made,
-          may: { dirty: false, ignored: done.discardIgnored }, branch: { ref, tip: done.tip }, keep: null,
+          taskId: done.taskId,
+          id8: done.taskId.slice(0, 8),
+          path: worktree.path,
+          expected: ref,
+          base: done.base,
+          made: worktree.made,
+          may: { dirty: false, ignored: done.discardIgnored },
+          branch: { ref, tip: done.tip },
+          keep: null,
         },
         `the worktree at ${quote(worktree.path, 300)} stays`,
+        seen,
       );
-      return { removed: true, branchDeleted: removed.branchDeleted, leftovers: removed.branchDeleted ? [] : [`the branch ${done.branch} has moved on and stays`] };
+      return {
+        removed: true,
+        branchDeleted: removed.branchDeleted,
+        leftovers: removed.branchDeleted ? [] : [`the branch ${done.branch} has moved on and stays`],
+      };
     } catch (error) {
       if (!(error instanceof DotbotError) || error.code === "CONFLICT" || error.code === "INTERNAL") throw error;
-      return { removed: false, branchDeleted: false, leftovers: [`${error.message}; \`${later}\` when that is settled`] };
+      return {
+        removed: false,
+        branchDeleted: false,
+        leftovers: [`${error.message}; \`${later}\` when that is settled`],
+      };
     }
   }
-  const checkedOut = (await gitText(call, ["worktree", "list", "--porcelain", "-z"], { cwd: place.mainRoot, probe: true })).split("\0").includes(`branch ${ref}`);
+  const checkedOut = (
+    await gitText(call, ["worktree", "list", "--porcelain", "-z"], { cwd: place.mainRoot, probe: true })
+  )
+    .split("\0")
+    .includes(`branch ${ref}`);
   const branchDeleted = !checkedOut && (await deleteRef(call, place.mainRoot, ref, done.tip));
-  return { removed: true, branchDeleted, leftovers: checkedOut ? [`the branch ${done.branch} is checked out elsewhere and stays`] : [] };
+  return {
+    removed: true,
+    branchDeleted,
+    leftovers: checkedOut ? [`the branch ${done.branch} is checked out elsewhere and stays`] : [],
+  };
 }
 
 /** A completion that stands already: what is left of it to clear away. */
 async function clearAway(bench: Bench, row: TaskRow, done: Completion, input: CompleteInput): Promise<Completed> {
-  const facts = { base: done.base, retargeted: null, branch: done.branch, tip: done.tip, old: done.old, commit: done.commit === done.old ? null : done.commit, files: [], queueChangesIgnored: [], hooksNotRun: [], keptRef: doneRef(row.id, done.n) } as const;
-  if (input.dry_run === true) return { ...facts, outcome: "already", removed: false, branchDeleted: false, leftovers: [] };
+  const facts = {
+    base: done.base,
+    retargeted: null,
+    branch: done.branch,
+    tip: done.tip,
+    old: done.old,
+    commit: done.commit === done.old ? null : done.commit,
+    files: [],
+    queueChangesIgnored: [],
+    hooksNotRun: [],
+    keptRef: doneRef(row.id, done.n),
+  } as const;
+  if (input.dry_run === true)
+    return { ...facts, outcome: "already", removed: false, branchDeleted: false, leftovers: [] };
   const cleared = await clear(bench, { is: "complete", ...done, discardIgnored: input.discard_ignored === true });
   return { ...facts, outcome: "already", ...cleared };
 }

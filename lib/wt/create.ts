@@ -5,7 +5,17 @@
 import { basename, dirname, join, resolve } from "node:path";
 
 import { DotbotError } from "../error.ts";
-import { existingAncestor, exists, isDirectory, listNames, lstatOrNull, makeDirectory, moveAside, removeEmptyDirectory, removeTree } from "../files.ts";
+import {
+  existingAncestor,
+  exists,
+  isDirectory,
+  listNames,
+  lstatOrNull,
+  makeDirectory,
+  moveAside,
+  removeEmptyDirectory,
+  removeTree,
+} from "../files.ts";
 import { gitDirAt, linkedBothWays, listCheckouts } from "../git/checkouts.ts";
 import { backLinkOf, gitFileTarget, isWithin, physical, samePath } from "../git/native.ts";
 import { errorLines } from "../git/parse.ts";
@@ -64,9 +74,18 @@ export async function createWorktree(bench: Bench, row: TaskRow, input: CreateIn
   const claim = bench.queue.ledger.claim(row.id) ?? null;
   const startedAt = bench.queue.document(row)["started_at"];
   const entry: CreateEntry = {
-    op: "create", at: nowStamp(bench.call), taskId: row.id, path: plan.path, branch: plan.branch, baseSha: plan.base.sha, newBranch: !plan.reusesBranch,
+    op: "create",
+    at: nowStamp(bench.call),
+    taskId: row.id,
+    path: plan.path,
+    branch: plan.branch,
+    baseSha: plan.base.sha,
+    newBranch: !plan.reusesBranch,
     madeBase: plan.base.from === null ? null : { ref: branchRef(plan.base.branch), sha: plan.base.sha },
-    before: input.started === undefined ? statusBefore(row, input, typeof startedAt === "string" ? startedAt : null, claim) : startedFrom(row, input.started),
+    before:
+      input.started === undefined
+        ? statusBefore(row, input, typeof startedAt === "string" ? startedAt : null, claim)
+        : startedFrom(row, input.started),
   };
   const name = `create-${row.id8}`;
   record(bench.place.commonDir, name, entry);
@@ -86,16 +105,30 @@ export async function createWorktree(bench: Bench, row: TaskRow, input: CreateIn
 }
 
 /** How the task is before this starts it; null when it doesn't. */
-function statusBefore(row: TaskRow, input: CreateInput, startedAt: string | null, claim: string | null): CreateEntry["before"] {
-  return input.no_start === true || row.status === "in-progress" ? null : { status: row.status, rev: row.rev, startedAt, claim };
+function statusBefore(
+  row: TaskRow,
+  input: CreateInput,
+  startedAt: string | null,
+  claim: string | null,
+): CreateEntry["before"] {
+  return input.no_start === true || row.status === "in-progress"
+    ? null
+    : { status: row.status, rev: row.rev, startedAt, claim };
 }
 
 function startedFrom(row: TaskRow, started: Moved): CreateEntry["before"] {
-  return started.changed && started.oldStatus !== "in-progress" ? { status: started.oldStatus, rev: row.rev - 1, startedAt: null, claim: null } : null;
+  return started.changed && started.oldStatus !== "in-progress"
+    ? { status: started.oldStatus, rev: row.rev - 1, startedAt: null, claim: null }
+    : null;
 }
 
 async function start(bench: Bench, row: TaskRow, input: CreateInput): Promise<Moved> {
-  return await moveTask(bench.call, bench, row, input, { verb: "start", to: "in-progress", claims: true, ...termsOf(input) });
+  return await moveTask(bench.call, bench, row, input, {
+    verb: "start",
+    to: "in-progress",
+    claims: true,
+    ...termsOf(input),
+  });
 }
 
 /** The task's worktree, when it is there and sound. Error: REFUSED when it is there and isn't. */
@@ -104,11 +137,15 @@ async function present(bench: Bench, row: TaskRow): Promise<TaskWorktree | null>
   if (known === null || !isDirectory(known.path)) return null;
   const gitDir = gitDirAt(known.path);
   if (gitDir !== null && linkedBothWays(known.path, gitDir)) return known;
-  throw new DotbotError("REFUSED", `the worktree of ${quote(row.name)} at ${quote(known.path, 300)} isn't sound: folder and registration don't name each other`, {
-    hint: "mend it first",
-    example: wtExample(bench.call, "repair", row.id8),
-    details: { path: known.path },
-  });
+  throw new DotbotError(
+    "REFUSED",
+    `the worktree of ${quote(row.name)} at ${quote(known.path, 300)} isn't sound: folder and registration don't name each other`,
+    {
+      hint: "mend it first",
+      example: wtExample(bench.call, "repair", row.id8),
+      details: { path: known.path },
+    },
+  );
 }
 
 /** Where the worktree goes and from what, with everything that can be known to be in its way. Changes nothing. */
@@ -122,7 +159,12 @@ export async function planCreate(bench: Bench, row: TaskRow, given: string | und
 }
 
 /** The branch to make, or to take up again when it is this task's and checked out nowhere. */
-async function branchFor(bench: Bench, row: TaskRow, old: string | null, path: string): Promise<{ branch: string; reusesBranch: boolean }> {
+async function branchFor(
+  bench: Bench,
+  row: TaskRow,
+  old: string | null,
+  path: string,
+): Promise<{ branch: string; reusesBranch: boolean }> {
   const { call, place } = bench;
   const refs = await listRefs(call, place.mainRoot, "refs/heads/task");
   if (refs.has("refs/heads/task")) {
@@ -132,8 +174,11 @@ async function branchFor(bench: Bench, row: TaskRow, old: string | null, path: s
     });
   }
   // Renaming a task doesn't rename its branch.
-  const own = [...refs.keys()].map((ref) => ref.slice("refs/heads/".length)).filter((it) => it.startsWith(`task/${row.id8}-`));
-  const branch = old !== null && (await readRef(call, place.mainRoot, branchRef(old))) !== null ? old : (own[0] ?? branchName(row));
+  const own = [...refs.keys()]
+    .map((ref) => ref.slice("refs/heads/".length))
+    .filter((it) => it.startsWith(`task/${row.id8}-`));
+  const branch =
+    old !== null && (await readRef(call, place.mainRoot, branchRef(old))) !== null ? old : (own[0] ?? branchName(row));
   const reusesBranch = (await readRef(call, place.mainRoot, branchRef(branch))) !== null;
   if (!reusesBranch) return { branch, reusesBranch };
   const taken = (await listCheckouts(call, place.mainRoot)).find((it) => it.branch === branchRef(branch));
@@ -152,17 +197,28 @@ async function rootFor(bench: Bench): Promise<string> {
   const { queue, settings, place } = bench;
   const { stateRoot } = queue;
   const setting = settings.worktree.root;
-  const root = setting === null ? join(dirname(stateRoot), "worktrees", basename(stateRoot)) : resolve(stateRoot, setting);
-  const inside = { hint: "keep worktrees inside the repository instead", example: "dotbot config set worktree.root .bot/worktrees" };
+  const root =
+    setting === null ? join(dirname(stateRoot), "worktrees", basename(stateRoot)) : resolve(stateRoot, setting);
+  const inside = {
+    hint: "keep worktrees inside the repository instead",
+    example: "dotbot config set worktree.root .bot/worktrees",
+  };
   const above = existingAncestor(root);
   if (setting === null && lstatOrNull(above)?.dev !== lstatOrNull(stateRoot)?.dev) {
-    throw new DotbotError("REFUSED", `${quote(above, 300)} is on another file system than ${quote(stateRoot, 300)}, as in a container: worktrees there may not outlive it`, inside);
+    throw new DotbotError(
+      "REFUSED",
+      `${quote(above, 300)} is on another file system than ${quote(stateRoot, 300)}, as in a container: worktrees there may not outlive it`,
+      inside,
+    );
   }
   try {
     makeDirectory(root);
   } catch (error) {
     if (!(error instanceof DotbotError) || error.code !== "READ_ONLY" || setting !== null) throw error;
-    throw new DotbotError("READ_ONLY", error.message, { ...inside, ...(error.details === undefined ? {} : { details: error.details }) });
+    throw new DotbotError("READ_ONLY", error.message, {
+      ...inside,
+      ...(error.details === undefined ? {} : { details: error.details }),
+    });
   }
   const real = physical(root) ?? root;
   if (isWithin(real, place.mainRoot)) await requireIgnored(bench, real.slice(place.mainRoot.length + 1));
@@ -170,12 +226,19 @@ async function rootFor(bench: Bench): Promise<string> {
 }
 
 async function requireIgnored(bench: Bench, folder: string): Promise<void> {
-  const { status } = await git(bench.call, ["check-ignore", "--quiet", "--no-index", "--", `${folder}/`], { cwd: bench.place.mainRoot, probe: true });
-  if (status === 0) return;
-  throw new DotbotError("REFUSED", `${quote(folder)} is inside the repository, and git doesn't ignore it: a commit there would take the worktrees in`, {
-    hint: "have git ignore it",
-    example: `echo '/${folder}/' >> ${shellWord(join(bench.place.mainRoot, ".gitignore"))}`,
+  const { status } = await git(bench.call, ["check-ignore", "--quiet", "--no-index", "--", `${folder}/`], {
+    cwd: bench.place.mainRoot,
+    probe: true,
   });
+  if (status === 0) return;
+  throw new DotbotError(
+    "REFUSED",
+    `${quote(folder)} is inside the repository, and git doesn't ignore it: a commit there would take the worktrees in`,
+    {
+      hint: "have git ignore it",
+      example: `echo '/${folder}/' >> ${shellWord(join(bench.place.mainRoot, ".gitignore"))}`,
+    },
+  );
 }
 
 function refuseOccupied(path: string, row: TaskRow): void {
@@ -185,11 +248,24 @@ function refuseOccupied(path: string, row: TaskRow): void {
   if (names?.length === 0) return;
   const gitDir = names?.includes(".git") === true ? gitDirAt(path) : null;
   const adopt = gitDir !== null && linkedBothWays(path, gitDir);
-  throw new DotbotError("REFUSED", `${quote(path, 300)} is taken: ${names === null ? "a file" : `a folder with ${names.slice(0, 5).map((it) => quote(it)).join(", ")}${names.length > 5 ? ", …" : ""}`}`, {
-    hint: adopt ? "it is a worktree: take it over" : "move it away, or remove it",
-    example: adopt ? `dotbot wt adopt ${shellWord(path)} --task ${row.id8}` : `mv ${shellWord(path)} ${shellWord(`${path}.old`)}`,
-    details: { path, entries: names },
-  });
+  throw new DotbotError(
+    "REFUSED",
+    `${quote(path, 300)} is taken: ${
+      names === null
+        ? "a file"
+        : `a folder with ${names
+            .slice(0, 5)
+            .map((it) => quote(it))
+            .join(", ")}${names.length > 5 ? ", …" : ""}`
+    }`,
+    {
+      hint: adopt ? "it is a worktree: take it over" : "move it away, or remove it",
+      example: adopt
+        ? `dotbot wt adopt ${shellWord(path)} --task ${row.id8}`
+        : `mv ${shellWord(path)} ${shellWord(`${path}.old`)}`,
+      details: { path, entries: names },
+    },
+  );
 }
 
 /** A registration of ours for that very place whose folder is gone, from an earlier worktree: it would be in git's way. */
@@ -198,7 +274,11 @@ async function dropDeadRegistration(bench: Bench, path: string, row: TaskRow): P
   if (record === undefined || isDirectory(path)) return;
   const owner = lockedFor(record.locked);
   if (record.locked !== null && owner !== row.id8) {
-    throw new DotbotError("REFUSED", `git has a worktree registered at ${quote(path, 300)}, locked: ${quote(record.locked)}`, { hint: "whoever locked it wants it kept" });
+    throw new DotbotError(
+      "REFUSED",
+      `git has a worktree registered at ${quote(path, 300)}, locked: ${quote(record.locked)}`,
+      { hint: "whoever locked it wants it kept" },
+    );
   }
   const admin = adminOf(bench.place.commonDir, path);
   if (admin !== null) toTrash(bench, admin, "registration");
@@ -225,11 +305,20 @@ export function toTrash(bench: Bench, path: string, what: "tree" | "registration
 async function addWorktree(bench: Bench, row: TaskRow, plan: CreatePlan): Promise<void> {
   const args = [
     // As many as there are processors; below a hundred files git decides against it.
-    "-c", "checkout.workers=0", "worktree", "add", "--quiet", "--no-track", "--lock", "--reason", lockReason(row),
+    "-c",
+    "checkout.workers=0",
+    "worktree",
+    "add",
+    "--quiet",
+    "--no-track",
+    "--lock",
+    "--reason",
+    lockReason(row),
     ...(plan.reusesBranch ? ["--", plan.path, plan.branch] : ["-b", plan.branch, "--", plan.path, plan.base.sha]),
   ];
   const result = await git(bench.call, plan.reusesBranch ? args.filter((it) => it !== "--no-track") : args, {
-    cwd: bench.place.mainRoot, env: workMark(bench.place.commonDir),
+    cwd: bench.place.mainRoot,
+    env: workMark(bench.place.commonDir),
   });
   if (result.status === 0 && (await isSound(bench, plan))) return;
   const failure = gitFailure(["worktree", "add"], result);
@@ -253,7 +342,10 @@ async function describe(bench: Bench, row: TaskRow, plan: CreatePlan): Promise<T
   const old = worktreeOf(bench.queue, row.id);
   const links = await makeLinks(bench.call, plan.path, bench.queue.stateRoot);
   const tip = await readRef(bench.call, bench.place.mainRoot, branchRef(plan.branch));
-  const fork = plan.reusesBranch && tip !== null ? await mergeBase(bench.call, bench.place.mainRoot, plan.base.sha, tip) : plan.base.sha;
+  const fork =
+    plan.reusesBranch && tip !== null
+      ? await mergeBase(bench.call, bench.place.mainRoot, plan.base.sha, tip)
+      : plan.base.sha;
   return {
     path: physical(plan.path) ?? plan.path,
     branch: plan.branch,
@@ -272,8 +364,13 @@ async function describe(bench: Bench, row: TaskRow, plan: CreatePlan): Promise<T
 export async function takeBack(bench: Bench, name: string, entry: CreateEntry, waitMs: number): Promise<void> {
   const { call, place } = bench;
   await clearLockFiles(call.signal, {
-    paths: [entry.branch, "HEAD"].map((it) => (it === "HEAD" ? join(place.commonDir, "packed-refs.lock") : join(place.commonDir, `${branchRef(it)}.lock`))),
-    folders: [entry.path], commonDir: place.commonDir, since: new Date(entry.at), waitMs,
+    paths: [entry.branch, "HEAD"].map((it) =>
+      it === "HEAD" ? join(place.commonDir, "packed-refs.lock") : join(place.commonDir, `${branchRef(it)}.lock`),
+    ),
+    folders: [entry.path],
+    commonDir: place.commonDir,
+    since: new Date(entry.at),
+    waitMs,
   });
   const known = worktreeOf(bench.queue, entry.taskId);
   if (known === null || !samePath(known.path, entry.path)) {
@@ -294,7 +391,8 @@ function clearFolder(bench: Bench, path: string): void {
   const target = gitFileTarget(join(path, ".git"));
   const begun = names.length === 1 && lstatOrNull(join(path, ".git"))?.size === 0;
   if (names.length === 0) removeEmptyDirectory(path);
-  else if (begun || (target !== null && isWithin(target, join(bench.place.commonDir, "worktrees")))) toTrash(bench, path, "tree");
+  else if (begun || (target !== null && isWithin(target, join(bench.place.commonDir, "worktrees"))))
+    toTrash(bench, path, "tree");
 }
 
 /** Registrations for the folder, and those of its name that didn't come far enough to say for which. */
@@ -304,7 +402,9 @@ function registrationsOf(commonDir: string, entry: CreateEntry): string[] {
   const begun = (listNames(folder) ?? []).filter((name) => {
     if (name.replace(/\d+$/, "") !== basename(entry.path).replace(/\d+$/, "")) return false;
     const stat = lstatOrNull(join(folder, name));
-    return stat !== null && stat.mtimeMs >= Date.parse(entry.at) - 2_000 && (backLinkOf(join(folder, name)) ?? "") === "";
+    return (
+      stat !== null && stat.mtimeMs >= Date.parse(entry.at) - 2_000 && (backLinkOf(join(folder, name)) ?? "") === ""
+    );
   });
   return [...(whole === null ? [] : [whole]), ...begun.map((name) => join(folder, name))];
 }

@@ -15,17 +15,36 @@ export async function removeTask(bench: Bench, input: RemoveInput): Promise<Remo
   const { call, place, queue } = bench;
   const row = await namedTask(call, queue, input.task_id, "show");
   if (input.dry_run !== true) {
-    await queue.write(`wt remove ${row.id8}`, (tx) => guardClaim(call, tx, tx.row(row.id), holderOf(call, input), input.steal, "reset"));
+    await queue.write(`wt remove ${row.id8}`, (tx) =>
+      guardClaim(call, tx, tx.row(row.id), holderOf(call, input), input.steal, "reset"),
+    );
   }
   const worktree = worktreeOf(queue, row.id);
-  const nothing = { taskId: row.id, path: null, taskBranch: null, changed: false, trash: null, branchDeleted: false, keptRef: null, merged: null };
+  const nothing = {
+    taskId: row.id,
+    path: null,
+    taskBranch: null,
+    changed: false,
+    trash: null,
+    branchDeleted: false,
+    keptRef: null,
+    merged: null,
+  };
   if (worktree === null) return nothing;
   const ref = branchRef(worktree.branch);
   const tip = await readRef(call, place.mainRoot, ref);
   const base = worktree.base;
-  const merged = tip === null || base === "" ? null : await mergedBy(bench, { tip, base, baseSha: worktree.baseSha, taskId: row.id });
+  const merged =
+    tip === null || base === ""
+      ? null
+      : await mergedBy(bench, { tip, base, baseSha: worktree.baseSha, taskId: row.id });
   const removal: Removal = {
-    taskId: row.id, id8: row.id8, path: worktree.path, expected: ref, base, made: worktree.made,
+    taskId: row.id,
+    id8: row.id8,
+    path: worktree.path,
+    expected: ref,
+    base,
+    made: worktree.made,
     may: { dirty: input.force_dirty === true, ignored: input.discard_ignored === true || input.force_dirty === true },
     branch: tip === null || input.keep_branch === true ? null : { ref, tip },
     keep: null,
@@ -41,14 +60,19 @@ export async function removeTask(bench: Bench, input: RemoveInput): Promise<Remo
   const unmerged = merged === null && tip !== null && input.keep_branch !== true;
   if ((unmerged || detached !== null) && input.force_unmerged !== true) {
     const lost = detached ?? tip ?? "";
-    throw new DotbotError("UNMERGED", `${what}: ${detached === null ? `its branch ${quote(worktree.branch)} has` : "its detached HEAD has"} commits that are nowhere else (tip ${lost.slice(0, 12)})`, {
-      hint: `complete it, or let them go with --force-unmerged: the tip is kept under refs/dotbot/lost${detached === null ? "; --keep-branch leaves the branch" : ""}`,
-      example: wtExample(call, "remove", row.id8, { force_unmerged: true }),
-      details: { task: row.id, tip: lost, branch: worktree.branch },
-    });
+    throw new DotbotError(
+      "UNMERGED",
+      `${what}: ${detached === null ? `its branch ${quote(worktree.branch)} has` : "its detached HEAD has"} commits that are nowhere else (tip ${lost.slice(0, 12)})`,
+      {
+        hint: `complete it, or let them go with --force-unmerged: the tip is kept under refs/dotbot/lost${detached === null ? "; --keep-branch leaves the branch" : ""}`,
+        example: wtExample(call, "remove", row.id8, { force_unmerged: true }),
+        details: { task: row.id, tip: lost, branch: worktree.branch },
+      },
+    );
   }
   const facts2 = { taskId: row.id, path: worktree.path, taskBranch: worktree.branch, merged };
-  if (input.dry_run === true) return { ...facts2, changed: false, trash: null, branchDeleted: false, keptRef: null, dryRun: true };
+  if (input.dry_run === true)
+    return { ...facts2, changed: false, trash: null, branchDeleted: false, keptRef: null, dryRun: true };
   const removed = await removeWorktree(bench, { ...removal, keep: detached ?? (unmerged ? tip : null) }, what);
   return { ...facts2, changed: true, ...removed };
 }

@@ -24,11 +24,20 @@ export async function completeAll(call: Call, input: CompleteAll): Promise<Compl
     const checkout = await checkoutOf(call, bench.place, completed.base).catch(() => null);
     const echo = await echoHere(bench, checkout, "the task is completed");
     const { branch, queueChangesIgnored, files, leftovers, hooksNotRun, ...rest } = completed;
-    return { ...echo, ...rest, taskId: row.id, taskBranch: branch, files: [...files], leftovers: [...leftovers], queueChangesIgnored: [...queueChangesIgnored], hooksNotRun: [...hooksNotRun] };
+    return {
+      ...echo,
+      ...rest,
+      taskId: row.id,
+      taskBranch: branch,
+      files: [...files],
+      leftovers: [...leftovers],
+      queueChangesIgnored: [...queueChangesIgnored],
+      hooksNotRun: [...hooksNotRun],
+    };
   });
   if (input.dry_run === true) return result;
   const pushed = input.push === true ? { pushed: await push(call, result.base) } : {};
-  const saved = input.save === true ? { saved: await runVerb(call, "task", "task save", {}) !== null } : {};
+  const saved = input.save === true ? { saved: (await runVerb(call, "task", "task save", {})) !== null } : {};
   return { ...result, ...pushed, ...saved };
 }
 
@@ -39,11 +48,23 @@ async function commitLeftovers(call: Call, input: CompleteAll): Promise<void> {
     const worktree = worktreeOf(bench.queue, row.id);
     if (worktree === null) throw noWorktree(call, row);
     const facts = await inspect(bench, { path: worktree.path, base: worktree.base, made: worktree.made });
-    if (facts.dirty.length + facts.untracked.length === 0 || facts.branch !== branchRef(worktree.branch) || facts.operation !== null) return null;
+    if (
+      facts.dirty.length + facts.untracked.length === 0 ||
+      facts.branch !== branchRef(worktree.branch) ||
+      facts.operation !== null
+    )
+      return null;
     await gitText(call, ["add", "--all"], { cwd: worktree.path });
-    const result = await git(call, ["commit", "--quiet", "--cleanup=whitespace", "-F", "-"], { cwd: worktree.path, input: `what was left of ${row.name}\n` });
+    const result = await git(call, ["commit", "--quiet", "--cleanup=whitespace", "-F", "-"], {
+      cwd: worktree.path,
+      input: `what was left of ${row.name}\n`,
+    });
     if (result.status !== 0) {
-      throw new DotbotError("REJECTED", `the leftovers couldn't be committed: ${result.stderr.trim() || result.stdout.trim()}`, { hint: "commit them by hand" });
+      throw new DotbotError(
+        "REJECTED",
+        `the leftovers couldn't be committed: ${result.stderr.trim() || result.stdout.trim()}`,
+        { hint: "commit them by hand" },
+      );
     }
     return row;
   });
@@ -56,14 +77,21 @@ async function push(call: Call, base: string): Promise<string> {
   const upstream = await upstreamOf(call, cwd, base);
   const remotes = (await gitText(call, ["remote"], { cwd, probe: true })).split("\n").filter((it) => it !== "");
   const remote = upstream?.remote ?? (remotes.length === 1 ? remotes[0] : remotes.find((it) => it === "origin"));
-  if (remote === undefined) throw new DotbotError("NOT_FOUND", `${quote(base)} has no remote to be pushed to; it has landed here`, { hint: "add one, or leave --push out" });
+  if (remote === undefined)
+    throw new DotbotError("NOT_FOUND", `${quote(base)} has no remote to be pushed to; it has landed here`, {
+      hint: "add one, or leave --push out",
+    });
   const to = upstream?.remoteRef ?? branchRef(base);
   const result = await git(call, ["push", "--quiet", "--end-of-options", remote, `${branchRef(base)}:${to}`], { cwd });
   if (result.status !== 0) {
-    throw new DotbotError("REJECTED", `${quote(base)} has landed here, but the push to ${quote(remote)} failed: ${result.stderr.trim()}`, {
-      hint: "the commit stands; push again when that is settled",
-      example: `git push ${remote} ${base}`,
-    });
+    throw new DotbotError(
+      "REJECTED",
+      `${quote(base)} has landed here, but the push to ${quote(remote)} failed: ${result.stderr.trim()}`,
+      {
+        hint: "the commit stands; push again when that is settled",
+        example: `git push ${remote} ${base}`,
+      },
+    );
   }
   return `${remote}/${to.replace("refs/heads/", "")}`;
 }

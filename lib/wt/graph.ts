@@ -7,7 +7,11 @@ export interface Ancestry {
 }
 
 /** Reads the commits that aren't common to all, once, and counts on them. */
-export async function ancestry(ctx: GitCtx, cwd: string, pairs: readonly { readonly tip: string; readonly base: string }[]): Promise<Ancestry> {
+export async function ancestry(
+  ctx: GitCtx,
+  cwd: string,
+  pairs: readonly { readonly tip: string; readonly base: string }[],
+): Promise<Ancestry> {
   const heads = [...new Set(pairs.flatMap(({ tip, base }) => [tip, base]))];
   if (heads.length === 0) return { counts: () => null };
   const common = await git(ctx, ["merge-base", "--octopus", "--end-of-options", ...heads], { cwd, probe: true });

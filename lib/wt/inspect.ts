@@ -33,22 +33,43 @@ export async function inspect(bench: Bench, place: Place): Promise<WorktreeFacts
   const gitDir = isDirectory(path) ? gitDirAt(path) : null;
   const commonDir = gitDir === null ? null : commonDirOf(gitDir);
   const nothing = {
-    path, exists: isDirectory(path), registered: record !== null, linked: false, sameRepository: false, locked: record?.locked ?? null,
-    branch: null, head: null, branchTip: null, operation: null, dirty: [], untracked: [], ignored: [], links: {}, inLinkPlace: [], below: [],
-    submodules: [], callerIsIn: callerIsIn(call, path), isBase: false,
+    path,
+    exists: isDirectory(path),
+    registered: record !== null,
+    linked: false,
+    sameRepository: false,
+    locked: record?.locked ?? null,
+    branch: null,
+    head: null,
+    branchTip: null,
+    operation: null,
+    dirty: [],
+    untracked: [],
+    ignored: [],
+    links: {},
+    inLinkPlace: [],
+    below: [],
+    submodules: [],
+    callerIsIn: callerIsIn(call, path),
+    isBase: false,
   };
   // A folder that lost its .git file, or whose registration is gone, is nothing that git may be asked about.
   if (gitDir === null || commonDir === null) return { ...nothing, sameRepository: record !== null };
   if (!samePath(commonDir, bench.place.commonDir)) return nothing;
   const linked = place.movedFrom !== undefined || linkedBothWays(path, gitDir);
-  const isBase = samePath(gitDir, commonDir) || (record !== null && place.base !== null && record.branch === branchRef(place.base));
+  const isBase =
+    samePath(gitDir, commonDir) || (record !== null && place.base !== null && record.branch === branchRef(place.base));
   if (!linked) return { ...nothing, sameRepository: true, isBase };
 
   const head = await headAt(call, path, gitDir, commonDir);
   const ref = head.branch === null ? null : branchRef(head.branch);
   const [status, branchTip] = await Promise.all([
     // Submodules find their git dirs by relative paths: moved, nothing in them can be asked any more.
-    statusOf(call, path, { untracked: "all", ignored: true, submodules: place.movedFrom === undefined ? "none" : "all" }),
+    statusOf(call, path, {
+      untracked: "all",
+      ignored: true,
+      submodules: place.movedFrom === undefined ? "none" : "all",
+    }),
     ref === null ? null : readRef(call, bench.place.mainRoot, ref),
   ]);
   const links: Record<string, LinkState> = {};
@@ -61,12 +82,21 @@ export async function inspect(bench: Bench, place: Place): Promise<WorktreeFacts
     const bare = name.replace(/\/$/, "");
     return links[bare] === "ours" || links[bare] === "foreign";
   };
-  const inLinkPlace = QUEUE_PATHS.filter((it) => links[it] === "real").flatMap((it) => untrackedBelow(status.entries, it));
+  const inLinkPlace = QUEUE_PATHS.filter((it) => links[it] === "real").flatMap((it) =>
+    untrackedBelow(status.entries, it),
+  );
   const inPlace = new Set(inLinkPlace);
   const of = (kind: StatusEntry["kind"]): string[] =>
-    status.entries.filter((entry) => entry.kind === kind && !isLink(entry.path) && !inPlace.has(entry.path)).map((entry) => entry.path).sort();
+    status.entries
+      .filter((entry) => entry.kind === kind && !isLink(entry.path) && !inPlace.has(entry.path))
+      .map((entry) => entry.path)
+      .sort();
   const globs = bench.settings.worktree.disposable.map((glob) => new Bun.Glob(glob));
-  const disposable = globs.map((glob) => (name: string): boolean => glob.match(name));
+  const disposable = globs.map(
+    (glob) =>
+      (name: string): boolean =>
+        glob.match(name),
+  );
   const ignored = of("ignored");
   return {
     ...nothing,
@@ -88,10 +118,18 @@ export async function inspect(bench: Bench, place: Place): Promise<WorktreeFacts
 }
 
 /** HEAD of a checkout, from files or, where they aren't plain, from git. */
-async function headAt(ctx: GitCtx, path: string, gitDir: string, commonDir: string): Promise<{ branch: string | null; sha: string | null }> {
+async function headAt(
+  ctx: GitCtx,
+  path: string,
+  gitDir: string,
+  commonDir: string,
+): Promise<{ branch: string | null; sha: string | null }> {
   const plain = headOf(gitDir, commonDir);
   if (plain !== null) return plain;
-  const { stdout, status } = await git(ctx, ["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"], { cwd: path, probe: true });
+  const { stdout, status } = await git(ctx, ["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"], {
+    cwd: path,
+    probe: true,
+  });
   const [sha = "", name = ""] = stdout.split("\n");
   if (status !== 0) return { branch: null, sha: null };
   return { sha, branch: name.startsWith("refs/heads/") ? name.slice("refs/heads/".length) : null };
@@ -122,7 +160,11 @@ export async function ignoredNow(ctx: GitCtx, tree: string): Promise<Made[]> {
     .filter((entry) => entry.kind === "ignored")
     .map(({ path }) => {
       const stat = path.endsWith("/") ? null : lstatOrNull(join(tree, path));
-      return { path, size: stat === null || stat.isDirectory() ? null : stat.size, mtimeMs: stat === null ? null : stat.mtimeMs };
+      return {
+        path,
+        size: stat === null || stat.isDirectory() ? null : stat.size,
+        mtimeMs: stat === null ? null : stat.mtimeMs,
+      };
     });
 }
 
@@ -133,7 +175,9 @@ function repositoriesBelow(path: string, records: readonly WorktreeRecord[], unt
     .filter((it) => !samePath(it, path) && isWithin(it, path))
     .map((it) => it.slice(path.length + 1));
   const folders = untracked.filter((it) => it.endsWith("/"));
-  const clones = folders.flatMap((it) => foldersWith(join(path, it), ".git")).map((it) => it.slice(path.length + 1).replace(/\/$/, ""));
+  const clones = folders
+    .flatMap((it) => foldersWith(join(path, it), ".git"))
+    .map((it) => it.slice(path.length + 1).replace(/\/$/, ""));
   return [...new Set([...registered, ...clones])].sort();
 }
 
@@ -141,7 +185,9 @@ function repositoriesBelow(path: string, records: readonly WorktreeRecord[], unt
 async function submodulesWithWork(ctx: GitCtx, tree: string): Promise<{ path: string; why: string }[]> {
   if (lstatOrNull(join(tree, ".gitmodules")) === null) return [];
   const { stdout } = await git(ctx, ["ls-files", "--stage", "-z"], { cwd: tree, probe: true, okStatus: [0] });
-  const paths = parseNul(stdout).filter((line) => line.startsWith("160000 ")).map((line) => line.slice(line.indexOf("\t") + 1));
+  const paths = parseNul(stdout)
+    .filter((line) => line.startsWith("160000 "))
+    .map((line) => line.slice(line.indexOf("\t") + 1));
   const found: { path: string; why: string }[] = [];
   for (const path of paths) {
     const at = join(tree, path);

@@ -20,18 +20,26 @@ const createEntry = v.object({
   /** A base branch that was made from the remote's. */
   madeBase: v.nullable(v.object({ ref: v.string(), sha: v.string() })),
   /** How the task was before, when the work started it. */
-  before: v.nullable(v.object({ status: v.string(), rev: v.number(), startedAt: v.nullable(v.string()), claim: v.nullable(v.string()) })),
+  before: v.nullable(
+    v.object({ status: v.string(), rev: v.number(), startedAt: v.nullable(v.string()), claim: v.nullable(v.string()) }),
+  ),
 });
 
 const landEntry = v.object({
   op: v.literal("land"),
   at: v.string(),
   /** What follows once the branch has moved. `advance`: nothing. */
-  then: v.variant("is", [
+  next: v.variant("is", [
     v.object({ is: v.literal("advance") }),
     v.object({
       is: v.literal("complete"),
-      taskId: v.string(), branch: v.string(), path: v.nullable(v.string()), base: v.string(), baseSha: v.string(), tip: v.string(), n: v.number(),
+      taskId: v.string(),
+      branch: v.string(),
+      path: v.nullable(v.string()),
+      base: v.string(),
+      baseSha: v.string(),
+      tip: v.string(),
+      n: v.number(),
       discardIgnored: v.boolean(),
     }),
     v.object({ is: v.literal("undo"), taskId: v.string(), n: v.number(), worktree: v.boolean(), reset: v.boolean() }),
@@ -76,9 +84,13 @@ export function pending(commonDir: string): { readonly name: string; readonly en
   return readEntries(commonDir).map(({ name, path, value }) => {
     const parsed = value === null ? null : v.safeParse(entryShape, value);
     if (parsed?.success === true) return { name, entry: parsed.output };
-    throw new DotbotError("CONFLICT", `the journal entry ${quote(path, 300)} can't be read: work was cut short, and what it was isn't known`, {
-      hint: "everything is kept as it is. Look at the repository and at that file; when all is well, move the file elsewhere",
-      details: { path },
-    });
+    throw new DotbotError(
+      "CONFLICT",
+      `the journal entry ${quote(path, 300)} can't be read: work was cut short, and what it was isn't known`,
+      {
+        hint: "everything is kept as it is. Look at the repository and at that file; when all is well, move the file elsewhere",
+        details: { path },
+      },
+    );
   });
 }

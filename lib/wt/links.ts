@@ -48,7 +48,8 @@ export function removeLinks(tree: string, stateRoot: string): string[] {
 /** Puts links back that were taken away. */
 export function restoreLinks(tree: string, stateRoot: string, paths: readonly string[]): void {
   for (const path of paths) {
-    if (lstatOrNull(join(tree, path)) === null && isDirectory(dirname(join(tree, path)))) symlink(join(stateRoot, path), join(tree, path));
+    if (lstatOrNull(join(tree, path)) === null && isDirectory(dirname(join(tree, path))))
+      symlink(join(stateRoot, path), join(tree, path));
   }
 }
 
@@ -59,6 +60,10 @@ async function isIgnored(ctx: GitCtx, tree: string, path: string): Promise<boole
 }
 
 async function isTracked(ctx: GitCtx, tree: string, path: string): Promise<boolean> {
-  const { bytes } = await git(ctx, ["--literal-pathspecs", "ls-files", "-z", "--", path], { cwd: tree, probe: true, okStatus: [0] });
+  const { bytes } = await git(ctx, ["--literal-pathspecs", "ls-files", "-z", "--", path], {
+    cwd: tree,
+    probe: true,
+    okStatus: [0],
+  });
   return bytes.length > 0;
 }

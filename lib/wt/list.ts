@@ -44,10 +44,16 @@ export async function listWorktrees(bench: Bench): Promise<Listed[]> {
   const [records, refs] = await Promise.all([listCheckouts(call, place.mainRoot), branchTips(bench)]);
   const linked = records.slice(1).filter((record) => !record.bare);
   const known = worktrees(queue);
-  const merged = new Set(completions(queue.ledger).filter((it) => it.undone === null).map((it) => `${it.taskId} ${it.tip}`));
+  const merged = new Set(
+    completions(queue.ledger)
+      .filter((it) => it.undone === null)
+      .map((it) => `${it.taskId} ${it.tip}`),
+  );
   const rows = [
     ...linked.map((record) => ({ record, task: taskOf(known, record) })),
-    ...[...known].filter(([, it]) => !linked.some((record) => isAt(record, it.path))).map(([id, worktree]) => ({ record: null, task: { id, worktree } })),
+    ...[...known]
+      .filter(([, it]) => !linked.some((record) => isAt(record, it.path)))
+      .map(([id, worktree]) => ({ record: null, task: { id, worktree } })),
   ];
   const pairs = rows.flatMap(({ record, task }) => {
     const tip = record?.head ?? (task === null ? undefined : refs.get(branchRef(task.worktree.branch))) ?? null;
@@ -55,7 +61,10 @@ export async function listWorktrees(bench: Bench): Promise<Listed[]> {
     return tip === null || base === undefined ? [] : [{ tip, base }];
   });
   const graph = await ancestry(call, place.mainRoot, pairs);
-  const dirt = await inParallel(rows, async ({ record, task }) => await isDirty(bench, record?.path ?? task?.worktree.path ?? ""));
+  const dirt = await inParallel(
+    rows,
+    async ({ record, task }) => await isDirty(bench, record?.path ?? task?.worktree.path ?? ""),
+  );
   return rows
     .map(({ record, task }, i): Listed => {
       const branch = record?.branch?.replace(/^refs\/heads\//, "") ?? task?.worktree.branch ?? null;
@@ -67,12 +76,25 @@ export async function listWorktrees(bench: Bench): Promise<Listed[]> {
       const gitDir = gitDirAt(path);
       const own = head !== null && task !== null && head !== task.worktree.baseSha;
       return {
-        taskId: task?.id ?? null, name: row?.name ?? null, status: row?.status ?? null, branch, path, base, baseSha: task?.worktree.baseSha ?? null, headSha: head,
-        ahead: counts?.ahead ?? null, behind: counts?.behind ?? null, dirty: dirt[i] ?? null,
-        merged: task === null || head === null ? null : merged.has(`${task.id} ${head}`) || (own && counts?.ahead === 0),
-        locked: record?.locked ?? null, createdAt: task === null || task.worktree.createdAt === "" ? null : task.worktree.createdAt,
-        operation: gitDir === null ? null : operationIn(gitDir), fault: faultOf(record, path, gitDir, row !== undefined && row.place !== "removed"),
-        setup: task === null ? "none" : setupNow(task.worktree).state, slot: task === null || task.worktree.slot === 0 ? null : task.worktree.slot,
+        taskId: task?.id ?? null,
+        name: row?.name ?? null,
+        status: row?.status ?? null,
+        branch,
+        path,
+        base,
+        baseSha: task?.worktree.baseSha ?? null,
+        headSha: head,
+        ahead: counts?.ahead ?? null,
+        behind: counts?.behind ?? null,
+        dirty: dirt[i] ?? null,
+        merged:
+          task === null || head === null ? null : merged.has(`${task.id} ${head}`) || (own && counts?.ahead === 0),
+        locked: record?.locked ?? null,
+        createdAt: task === null || task.worktree.createdAt === "" ? null : task.worktree.createdAt,
+        operation: gitDir === null ? null : operationIn(gitDir),
+        fault: faultOf(record, path, gitDir, row !== undefined && row.place !== "removed"),
+        setup: task === null ? "none" : setupNow(task.worktree).state,
+        slot: task === null || task.worktree.slot === 0 ? null : task.worktree.slot,
       };
     })
     .sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0));
@@ -82,12 +104,20 @@ function isAt(record: WorktreeRecord, path: string): boolean {
   return samePath(physical(record.path) ?? record.path, physical(path) ?? path);
 }
 
-function taskOf(known: ReadonlyMap<string, TaskWorktree>, record: WorktreeRecord): { id: string; worktree: TaskWorktree } | null {
+function taskOf(
+  known: ReadonlyMap<string, TaskWorktree>,
+  record: WorktreeRecord,
+): { id: string; worktree: TaskWorktree } | null {
   for (const [id, worktree] of known) if (isAt(record, worktree.path)) return { id, worktree };
   return null;
 }
 
-function faultOf(record: WorktreeRecord | null, path: string, gitDir: string | null, hasTask: boolean): Listed["fault"] {
+function faultOf(
+  record: WorktreeRecord | null,
+  path: string,
+  gitDir: string | null,
+  hasTask: boolean,
+): Listed["fault"] {
   if (!isDirectory(path)) return "missing";
   if (gitDir === null || !linkedBothWays(path, gitDir)) return "moved";
   if (record === null) return "unregistered";
@@ -95,13 +125,25 @@ function faultOf(record: WorktreeRecord | null, path: string, gitDir: string | n
   return ours && !hasTask ? "no-task" : null;
 }
 
-function countsOf(graph: Ancestry, tip: string | null, base: string | undefined): { ahead: number; behind: number } | null {
+function countsOf(
+  graph: Ancestry,
+  tip: string | null,
+  base: string | undefined,
+): { ahead: number; behind: number } | null {
   return tip === null || base === undefined ? null : graph.counts(tip, base);
 }
 
 async function branchTips(bench: Bench): Promise<Map<string, string>> {
-  const text = await gitText(bench.call, ["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/"], { cwd: bench.place.mainRoot, probe: true });
-  return new Map(text.split("\n").filter((line) => line !== "").map((line) => [line.slice(line.indexOf(" ") + 1), line.slice(0, line.indexOf(" "))]));
+  const text = await gitText(bench.call, ["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads/"], {
+    cwd: bench.place.mainRoot,
+    probe: true,
+  });
+  return new Map(
+    text
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => [line.slice(line.indexOf(" ") + 1), line.slice(0, line.indexOf(" "))]),
+  );
 }
 
 async function isDirty(bench: Bench, path: string): Promise<boolean | null> {

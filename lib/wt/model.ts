@@ -113,8 +113,16 @@ export function fromMap(value: unknown): TaskWorktree | null {
   if (!parsed.success) return null;
   const { worktree_path, branch_name, base_branch, base_sha, created_at } = parsed.output;
   return {
-    path: worktree_path, branch: branch_name, base: base_branch ?? "", baseSha: base_sha ?? "", createdAt: created_at ?? "",
-    slot: 0, adopted: false, links: [], setup: { state: "none" }, made: [],
+    path: worktree_path,
+    branch: branch_name,
+    base: base_branch ?? "",
+    baseSha: base_sha ?? "",
+    createdAt: created_at ?? "",
+    slot: 0,
+    adopted: false,
+    links: [],
+    setup: { state: "none" },
+    made: [],
   };
 }
 

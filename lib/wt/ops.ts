@@ -8,4 +8,20 @@ import { run } from "./ops/run.ts";
 import { prune, repair } from "./ops/tidy.ts";
 import { sync, undo } from "./ops/undo.ts";
 
-export const WT_OPERATIONS: readonly AnyOperation[] = [create, adopt, list, status, path, switchTo, run, diff, log, sync, complete, undo, remove, prune, repair];
+export const WT_OPERATIONS: readonly AnyOperation[] = [
+  create,
+  adopt,
+  list,
+  status,
+  path,
+  switchTo,
+  run,
+  diff,
+  log,
+  sync,
+  complete,
+  undo,
+  remove,
+  prune,
+  repair,
+];

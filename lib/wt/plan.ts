@@ -46,8 +46,22 @@ export interface WorktreeFacts {
 export interface Blocker {
   readonly code: ErrorCode;
   readonly kind:
-    | "missing" | "unregistered" | "moved" | "foreign" | "locked" | "base" | "detached" | "other-branch" | "operation" | "dirty" | "untracked"
-    | "ignored" | "link" | "below" | "submodule" | "caller";
+    | "missing"
+    | "unregistered"
+    | "moved"
+    | "foreign"
+    | "locked"
+    | "base"
+    | "detached"
+    | "other-branch"
+    | "operation"
+    | "dirty"
+    | "untracked"
+    | "ignored"
+    | "link"
+    | "below"
+    | "submodule"
+    | "caller";
   readonly message: string;
   readonly hint: string;
   readonly paths?: readonly string[];
@@ -63,22 +77,38 @@ export interface Permissions {
 export type Expected = string | null;
 
 /** What stands against taking the worktree away, most basic first. */
-export function removalBlockers(facts: WorktreeFacts, expected: Expected, id8: string | null, may: Permissions): Blocker[] {
+export function removalBlockers(
+  facts: WorktreeFacts,
+  expected: Expected,
+  id8: string | null,
+  may: Permissions,
+): Blocker[] {
   const found = placeBlockers(facts);
   if (found.length > 0) return found;
   const blockers: Blocker[] = [];
   const owner = lockedFor(facts.locked);
   if (facts.locked !== null && (owner === null || (id8 !== null && owner !== id8))) {
     blockers.push({
-      code: "REFUSED", kind: "locked", message: `it is locked${facts.locked === "" ? "" : `: ${quote(facts.locked)}`}`,
+      code: "REFUSED",
+      kind: "locked",
+      message: `it is locked${facts.locked === "" ? "" : `: ${quote(facts.locked)}`}`,
       hint: `whoever locked it wants it kept; \`git worktree unlock\` it first`,
     });
   }
-  if (facts.isBase) blockers.push({ code: "REFUSED", kind: "base", message: "it is the checkout of the base branch", hint: "only a task's own worktree can go" });
-  if (facts.callerIsIn) blockers.push({ code: "REFUSED", kind: "caller", message: "you stand in it", hint: "run it from another folder" });
+  if (facts.isBase)
+    blockers.push({
+      code: "REFUSED",
+      kind: "base",
+      message: "it is the checkout of the base branch",
+      hint: "only a task's own worktree can go",
+    });
+  if (facts.callerIsIn)
+    blockers.push({ code: "REFUSED", kind: "caller", message: "you stand in it", hint: "run it from another folder" });
   if (expected !== null && facts.branch !== null && facts.branch !== expected) {
     blockers.push({
-      code: "REFUSED", kind: "other-branch", message: `it is on ${shortName(facts.branch)}, not on ${shortName(expected)}`,
+      code: "REFUSED",
+      kind: "other-branch",
+      message: `it is on ${shortName(facts.branch)}, not on ${shortName(expected)}`,
       hint: "switch it back, or adopt it for the task whose branch it has",
     });
   }
@@ -93,16 +123,25 @@ export function completionBlockers(facts: WorktreeFacts, expected: string, may: 
   const blockers: Blocker[] = [];
   if (facts.branch === null) {
     blockers.push({
-      code: "REFUSED", kind: "detached", message: `its HEAD is detached at ${(facts.head ?? "").slice(0, 12)}: commits there aren't on ${shortName(expected)}`,
+      code: "REFUSED",
+      kind: "detached",
+      message: `its HEAD is detached at ${(facts.head ?? "").slice(0, 12)}: commits there aren't on ${shortName(expected)}`,
       hint: `bring them to the branch: git -C ${facts.path} switch ${shortName(expected)}, then merge what is missing`,
     });
   } else if (facts.branch !== expected) {
     blockers.push({
-      code: "REFUSED", kind: "other-branch", message: `it is on ${shortName(facts.branch)}, not on ${shortName(expected)}`,
+      code: "REFUSED",
+      kind: "other-branch",
+      message: `it is on ${shortName(facts.branch)}, not on ${shortName(expected)}`,
       hint: `switch it back: git -C ${facts.path} switch ${shortName(expected)}`,
     });
   } else if (facts.head !== facts.branchTip) {
-    blockers.push({ code: "REFUSED", kind: "other-branch", message: "its HEAD and its branch differ", hint: "look at it with git status" });
+    blockers.push({
+      code: "REFUSED",
+      kind: "other-branch",
+      message: "its HEAD and its branch differ",
+      hint: "look at it with git status",
+    });
   }
   blockers.push(...workBlockers(facts, { dirty: false, ignored: may.ignored }));
   return blockers;
@@ -110,13 +149,43 @@ export function completionBlockers(facts: WorktreeFacts, expected: string, may: 
 
 function placeBlockers(facts: WorktreeFacts): Blocker[] {
   if (!facts.exists) {
-    return [{ code: "NOT_FOUND", kind: "missing", message: "its folder isn't there", hint: "if it was moved, `dotbot wt repair` with its new place; otherwise `dotbot wt create` makes it again" }];
+    return [
+      {
+        code: "NOT_FOUND",
+        kind: "missing",
+        message: "its folder isn't there",
+        hint: "if it was moved, `dotbot wt repair` with its new place; otherwise `dotbot wt create` makes it again",
+      },
+    ];
   }
-  if (!facts.sameRepository) return [{ code: "REFUSED", kind: "foreign", message: "it isn't a checkout of this repository", hint: "look at what is there" }];
+  if (!facts.sameRepository)
+    return [
+      {
+        code: "REFUSED",
+        kind: "foreign",
+        message: "it isn't a checkout of this repository",
+        hint: "look at what is there",
+      },
+    ];
   if (!facts.linked) {
-    return [{ code: "REFUSED", kind: "moved", message: "the folder and git's registration don't name each other: it was moved or copied", hint: "`dotbot wt repair` mends a move; a copy has to be removed by hand" }];
+    return [
+      {
+        code: "REFUSED",
+        kind: "moved",
+        message: "the folder and git's registration don't name each other: it was moved or copied",
+        hint: "`dotbot wt repair` mends a move; a copy has to be removed by hand",
+      },
+    ];
   }
-  if (!facts.registered) return [{ code: "REFUSED", kind: "unregistered", message: "git has no such worktree", hint: "`dotbot wt repair` it first" }];
+  if (!facts.registered)
+    return [
+      {
+        code: "REFUSED",
+        kind: "unregistered",
+        message: "git has no such worktree",
+        hint: "`dotbot wt repair` it first",
+      },
+    ];
   return [];
 }
 
@@ -129,11 +198,14 @@ function workBlockers(facts: WorktreeFacts, may: Permissions): Blocker[] {
     hint: string,
     code: ErrorCode = "DIRTY",
   ): void => {
-    if (list.length > 0) blockers.push({ code, kind, message: `${count(list.length, what)}: ${listed(list)}`, hint, paths: list });
+    if (list.length > 0)
+      blockers.push({ code, kind, message: `${count(list.length, what)}: ${listed(list)}`, hint, paths: list });
   };
   if (facts.operation !== null) {
     blockers.push({
-      code: "REFUSED", kind: "operation", message: `a ${facts.operation} goes on in it`,
+      code: "REFUSED",
+      kind: "operation",
+      message: `a ${facts.operation} goes on in it`,
       hint: `finish it, or abort it with git ${facts.operation} ${facts.operation === "bisect" ? "reset" : "--abort"}`,
     });
   }
@@ -141,15 +213,34 @@ function workBlockers(facts: WorktreeFacts, may: Permissions): Blocker[] {
     paths("dirty", facts.dirty, "uncommitted change", "commit or discard them");
     paths("untracked", facts.untracked, "untracked file", "commit, ignore or remove them");
     for (const { path, why } of facts.submodules) {
-      blockers.push({ code: "DIRTY", kind: "submodule", message: `the submodule ${quote(path)} has ${why}`, hint: "push or commit it there first", paths: [path] });
+      blockers.push({
+        code: "DIRTY",
+        kind: "submodule",
+        message: `the submodule ${quote(path)} has ${why}`,
+        hint: "push or commit it there first",
+        paths: [path],
+      });
     }
   }
   if (facts.inLinkPlace.length > 0 && !may.dirty) {
-    paths("link", facts.inLinkPlace, "file", "these were written where the link to the queue was; bring what they say into the queue with `dotbot task add` or `edit`, then remove them");
+    paths(
+      "link",
+      facts.inLinkPlace,
+      "file",
+      "these were written where the link to the queue was; bring what they say into the queue with `dotbot task add` or `edit`, then remove them",
+    );
   }
-  const foreign = Object.entries(facts.links).filter(([, state]) => state === "foreign").map(([path]) => path);
+  const foreign = Object.entries(facts.links)
+    .filter(([, state]) => state === "foreign")
+    .map(([path]) => path);
   paths("link", foreign, "link", "these point elsewhere than to the queue; remove them");
-  if (!may.ignored) paths("ignored", facts.ignored, "ignored file or folder", "they would go as well: keep what you need, then repeat with --discard-ignored; the setting worktree.disposable names what never counts");
+  if (!may.ignored)
+    paths(
+      "ignored",
+      facts.ignored,
+      "ignored file or folder",
+      "they would go as well: keep what you need, then repeat with --discard-ignored; the setting worktree.disposable names what never counts",
+    );
   paths("below", facts.below, "repository", "a repository or worktree lies in it; move it elsewhere", "REFUSED");
   return blockers;
 }
@@ -158,7 +249,13 @@ function workBlockers(facts: WorktreeFacts, may: Permissions): Blocker[] {
 export function refusal(what: string, blockers: readonly Blocker[], example?: string): DotbotError {
   const [first] = blockers;
   if (first === undefined) throw new TypeError("nothing blocks");
-  const more = blockers.length === 1 ? "" : `; and ${blockers.slice(1).map((it) => it.message).join("; ")}`;
+  const more =
+    blockers.length === 1
+      ? ""
+      : `; and ${blockers
+          .slice(1)
+          .map((it) => it.message)
+          .join("; ")}`;
   return new DotbotError(first.code, `${what}: ${first.message}${more}`, {
     hint: first.hint,
     ...(example === undefined ? {} : { example }),

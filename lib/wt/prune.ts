@@ -23,7 +23,14 @@ import { removalFacts, removeWorktree, trashEntries, type Removal } from "./remo
 const TRASH_MS = 7 * 86_400_000;
 
 export interface Orphan {
-  readonly kind: "folder-without-task" | "task-without-folder" | "registration-without-folder" | "branch-without-worktree" | "leftover" | "trash" | "kept-ref";
+  readonly kind:
+    | "folder-without-task"
+    | "task-without-folder"
+    | "registration-without-folder"
+    | "branch-without-worktree"
+    | "leftover"
+    | "trash"
+    | "kept-ref";
   /** A path, a branch or a ref. */
   readonly what: string;
   readonly why: string;
@@ -67,18 +74,26 @@ function refuseMostOf(bench: Bench, found: readonly Found[]): void {
   const going = found.filter((it) => it.keeps === null && /folder/.test(it.kind));
   const all = new Set([...[...worktrees(bench.queue).values()].map((it) => it.path), ...going.map((it) => it.what)]);
   if (going.length < 2 || going.length * 2 <= all.size) return;
-  throw new DotbotError("REFUSED", `${going.length} of ${count(all.size, "worktree")} would go, which is more than half`, {
-    hint: "is a disk not mounted, or is this another machine? If they are to go, take them away one by one",
-    example: "dotbot wt remove <task>",
-    details: { going: going.map((it) => it.what) },
-  });
+  throw new DotbotError(
+    "REFUSED",
+    `${going.length} of ${count(all.size, "worktree")} would go, which is more than half`,
+    {
+      hint: "is a disk not mounted, or is this another machine? If they are to go, take them away one by one",
+      example: "dotbot wt remove <task>",
+      details: { going: going.map((it) => it.what) },
+    },
+  );
 }
 
 function isOurs(record: WorktreeRecord): string | null {
   return lockedFor(record.locked) ?? (record.locked === null ? namedFor(record.branch ?? "") : null);
 }
 
-async function foldersWithoutTask(bench: Bench, records: readonly WorktreeRecord[], known: ReadonlyMap<string, TaskWorktree>): Promise<Found[]> {
+async function foldersWithoutTask(
+  bench: Bench,
+  records: readonly WorktreeRecord[],
+  known: ReadonlyMap<string, TaskWorktree>,
+): Promise<Found[]> {
   const found: Found[] = [];
   for (const record of records) {
     const id8 = isOurs(record);
@@ -88,19 +103,51 @@ async function foldersWithoutTask(bench: Bench, records: readonly WorktreeRecord
     if (row !== undefined && row.place !== "removed") continue;
     // A file that can't be read may be that very task.
     if (bench.queue.broken.length > 0) {
-      found.push({ kind: "folder-without-task", what: path, why: "no task in the queue has it", keeps: "the queue has files that can't be read", act: async () => {} });
+      found.push({
+        kind: "folder-without-task",
+        what: path,
+        why: "no task in the queue has it",
+        keeps: "the queue has files that can't be read",
+        act: async () => {},
+      });
       continue;
     }
     const owner = [...known].find(([, it]) => samePath(it.path, path))?.[0] ?? null;
     const base = owner === null ? (await resolveBase(bench, undefined)).branch : (known.get(owner)?.base ?? null);
-    const merged = record.head === null || base === null ? null : await mergedBy(bench, { tip: record.head, base, baseSha: owner === null ? "" : (known.get(owner)?.baseSha ?? ""), taskId: owner });
+    const merged =
+      record.head === null || base === null
+        ? null
+        : await mergedBy(bench, {
+            tip: record.head,
+            base,
+            baseSha: owner === null ? "" : (known.get(owner)?.baseSha ?? ""),
+            taskId: owner,
+          });
     const removal: Removal = {
-      taskId: owner, id8, path, expected: null, base, made: owner === null ? [] : (known.get(owner)?.made ?? []), may: { dirty: false, ignored: false },
-      branch: record.branch === null || record.head === null ? null : { ref: record.branch, tip: record.head }, keep: null,
+      taskId: owner,
+      id8,
+      path,
+      expected: null,
+      base,
+      made: owner === null ? [] : (known.get(owner)?.made ?? []),
+      may: { dirty: false, ignored: false },
+      branch: record.branch === null || record.head === null ? null : { ref: record.branch, tip: record.head },
+      keep: null,
     };
     const { blockers } = await removalFacts(bench, removal);
-    const keeps = blockers.length > 0 ? blockers.map((it) => it.message).join("; ") : merged === null ? "it has commits that are nowhere else" : null;
-    found.push({ kind: "folder-without-task", what: path, why: "no task in the queue has it", keeps, act: async () => void (await removeWorktree(bench, removal, `${quote(path, 300)} stays`)) });
+    const keeps =
+      blockers.length > 0
+        ? blockers.map((it) => it.message).join("; ")
+        : merged === null
+          ? "it has commits that are nowhere else"
+          : null;
+    found.push({
+      kind: "folder-without-task",
+      what: path,
+      why: "no task in the queue has it",
+      keeps,
+      act: async () => void (await removeWorktree(bench, removal, `${quote(path, 300)} stays`)),
+    });
   }
   return found;
 }
@@ -111,13 +158,20 @@ async function tasksWithoutFolder(bench: Bench, known: ReadonlyMap<string, TaskW
     if (isDirectory(worktree.path)) continue;
     const name = bench.queue.ledger.task(id)?.name ?? id;
     const tip = await readRef(bench.call, bench.place.mainRoot, branchRef(worktree.branch));
-    const merged = tip === null || worktree.base === "" ? null : await mergedBy(bench, { tip, base: worktree.base, baseSha: worktree.baseSha, taskId: id });
+    const merged =
+      tip === null || worktree.base === ""
+        ? null
+        : await mergedBy(bench, { tip, base: worktree.base, baseSha: worktree.baseSha, taskId: id });
     found.push({
-      kind: "task-without-folder", what: worktree.path, why: `the worktree of ${quote(name)} isn't there`, keeps: parentMissing(worktree.path),
+      kind: "task-without-folder",
+      what: worktree.path,
+      why: `the worktree of ${quote(name)} isn't there`,
+      keeps: parentMissing(worktree.path),
       act: async () => {
         const admin = adminOf(bench.place.commonDir, worktree.path);
         if (admin !== null) toTrash(bench, admin, "registration");
-        if (tip !== null && merged !== null) await deleteRef(bench.call, bench.place.mainRoot, branchRef(worktree.branch), tip);
+        if (tip !== null && merged !== null)
+          await deleteRef(bench.call, bench.place.mainRoot, branchRef(worktree.branch), tip);
         await dropWorktree(bench.queue, id);
       },
     });
@@ -126,21 +180,43 @@ async function tasksWithoutFolder(bench: Bench, known: ReadonlyMap<string, TaskW
 }
 
 function parentMissing(path: string): string | null {
-  return isDirectory(dirname(path)) ? null : `${quote(dirname(path), 300)} isn't there either: a disk may not be mounted, or this is another machine or container`;
+  return isDirectory(dirname(path))
+    ? null
+    : `${quote(dirname(path), 300)} isn't there either: a disk may not be mounted, or this is another machine or container`;
 }
 
-function registrationsWithoutFolder(bench: Bench, records: readonly WorktreeRecord[], known: ReadonlyMap<string, TaskWorktree>): Found[] {
+function registrationsWithoutFolder(
+  bench: Bench,
+  records: readonly WorktreeRecord[],
+  known: ReadonlyMap<string, TaskWorktree>,
+): Found[] {
   return records.flatMap((record) => {
-    if (isDirectory(record.path) || isOurs(record) === null || [...known.values()].some((it) => samePath(it.path, record.path))) return [];
+    if (
+      isDirectory(record.path) ||
+      isOurs(record) === null ||
+      [...known.values()].some((it) => samePath(it.path, record.path))
+    )
+      return [];
     const admin = adminOf(bench.place.commonDir, record.path);
-    return admin === null ? [] : [{
-      kind: "registration-without-folder" as const, what: record.path, why: "git has it registered, and it isn't there", keeps: parentMissing(record.path),
-      act: async () => toTrash(bench, admin, "registration"),
-    }];
+    return admin === null
+      ? []
+      : [
+          {
+            kind: "registration-without-folder" as const,
+            what: record.path,
+            why: "git has it registered, and it isn't there",
+            keeps: parentMissing(record.path),
+            act: async () => toTrash(bench, admin, "registration"),
+          },
+        ];
   });
 }
 
-async function branchesWithoutWorktree(bench: Bench, records: readonly WorktreeRecord[], known: ReadonlyMap<string, TaskWorktree>): Promise<Found[]> {
+async function branchesWithoutWorktree(
+  bench: Bench,
+  records: readonly WorktreeRecord[],
+  known: ReadonlyMap<string, TaskWorktree>,
+): Promise<Found[]> {
   const found: Found[] = [];
   for (const [ref, tip] of await listRefs(bench.call, bench.place.mainRoot, "refs/heads/task/")) {
     const branch = ref.slice("refs/heads/".length);
@@ -150,7 +226,9 @@ async function branchesWithoutWorktree(bench: Bench, records: readonly WorktreeR
     const base = (await resolveBase(bench, undefined)).branch;
     const merged = await mergedBy(bench, { tip, base, baseSha: "", taskId: row?.id ?? null });
     found.push({
-      kind: "branch-without-worktree", what: branch, why: row === undefined ? "no task has it" : `${quote(row.name)} is ${row.status}`,
+      kind: "branch-without-worktree",
+      what: branch,
+      why: row === undefined ? "no task has it" : `${quote(row.name)} is ${row.status}`,
       keeps: merged === null ? "it has commits that are nowhere else" : null,
       act: async () => void (await deleteRef(bench.call, bench.place.mainRoot, ref, tip)),
     });
@@ -160,23 +238,52 @@ async function branchesWithoutWorktree(bench: Bench, records: readonly WorktreeR
 
 function leftovers(bench: Bench, known: ReadonlyMap<string, TaskWorktree>): Found[] {
   const folder = journalFolder(bench.place.commonDir);
-  const temps = (listNames(folder) ?? []).filter((name) => name.startsWith(TEMP_PREFIX)).map((name) => join(folder, name));
+  const temps = (listNames(folder) ?? [])
+    .filter((name) => name.startsWith(TEMP_PREFIX))
+    .map((name) => join(folder, name));
   const parents = [...new Set([...known.values()].map((it) => dirname(it.path)))];
   const oldest = bench.call.now().getTime() - TRASH_MS;
   return [
-    ...temps.map((path): Found => ({ kind: "leftover", what: path, why: "a write was cut short", keeps: null, act: async () => removeFile(path) })),
-    ...trashEntries(bench, parents).filter(({ at }) => at.getTime() < oldest).map(({ path }): Found => ({
-      kind: "trash", what: path, why: "it has been in the trash for more than seven days", keeps: null, act: async () => removeTree(path),
+    ...temps.map((path): Found => ({
+      kind: "leftover",
+      what: path,
+      why: "a write was cut short",
+      keeps: null,
+      act: async () => removeFile(path),
     })),
+    ...trashEntries(bench, parents)
+      .filter(({ at }) => at.getTime() < oldest)
+      .map(({ path }): Found => ({
+        kind: "trash",
+        what: path,
+        why: "it has been in the trash for more than seven days",
+        keeps: null,
+        act: async () => removeTree(path),
+      })),
   ];
 }
 
 async function keptRefs(bench: Bench, olderThanMs: number): Promise<Found[]> {
-  const text = await gitText(bench.call, ["for-each-ref", "--format=%(objectname) %(creatordate:unix) %(refname)", "refs/dotbot/done/", "refs/dotbot/lost/"], { cwd: bench.place.mainRoot, probe: true });
+  const text = await gitText(
+    bench.call,
+    ["for-each-ref", "--format=%(objectname) %(creatordate:unix) %(refname)", "refs/dotbot/done/", "refs/dotbot/lost/"],
+    { cwd: bench.place.mainRoot, probe: true },
+  );
   const oldest = (bench.call.now().getTime() - olderThanMs) / 1000;
-  return text.split("\n").filter((line) => line !== "").flatMap((line) => {
-    const [oid = "", date = "", ref = ""] = line.split(" ");
-    if (Number(date) > oldest) return [];
-    return [{ kind: "kept-ref" as const, what: ref, why: `it keeps ${oid.slice(0, 12)}, which is that old`, keeps: null, act: async () => void (await deleteRef(bench.call, bench.place.mainRoot, ref, oid)) }];
-  });
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .flatMap((line) => {
+      const [oid = "", date = "", ref = ""] = line.split(" ");
+      if (Number(date) > oldest) return [];
+      return [
+        {
+          kind: "kept-ref" as const,
+          what: ref,
+          why: `it keeps ${oid.slice(0, 12)}, which is that old`,
+          keeps: null,
+          act: async () => void (await deleteRef(bench.call, bench.place.mainRoot, ref, oid)),
+        },
+      ];
+    });
 }

@@ -55,7 +55,11 @@ export async function putWorktree(queue: Queue, id: string, worktree: TaskWorktr
 }
 
 /** Changes what is recorded, if it still is. */
-export async function changeWorktree(queue: Queue, id: string, change: (worktree: TaskWorktree) => TaskWorktree): Promise<void> {
+export async function changeWorktree(
+  queue: Queue,
+  id: string,
+  change: (worktree: TaskWorktree) => TaskWorktree,
+): Promise<void> {
   await queue.write(`wt record ${id.slice(0, 8)}`, (tx) => {
     const now = parseWorktree(tx.ledger.record(WORKTREE_RECORDS, id));
     if (now !== null) tx.ledger.putRecord(WORKTREE_RECORDS, id, change(now));
@@ -96,7 +100,9 @@ function readMap(stateRoot: string): Map<string, JsonObject> {
   const text = readText(mapPath(stateRoot));
   const parsed = text === null || text.trim() === "" ? null : tryParseJson(text);
   if (parsed?.ok !== true || !isJsonObject(parsed.value)) return new Map();
-  return new Map(Object.entries(parsed.value).flatMap(([id, value]) => (isJsonObject(value) ? [[id, value] as const] : [])));
+  return new Map(
+    Object.entries(parsed.value).flatMap(([id, value]) => (isJsonObject(value) ? [[id, value] as const] : [])),
+  );
 }
 
 /** Draws the map as the ledger says. It is a view: where it can't be written, the worktrees are none the less there. */

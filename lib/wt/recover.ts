@@ -68,24 +68,30 @@ async function settleCreate(bench: Bench, name: string, entry: CreateEntry): Pro
 }
 
 async function settleLanding(bench: Bench, name: string, entry: LandEntry): Promise<Recovered["outcome"]> {
-  const { move, then } = entry;
-  const moved = move.old === move.to ? "done" : await settleAdvance(bench.call, bench.place, move, new Date(entry.at), ORPHAN_MS);
+  const { move, next } = entry;
+  const moved =
+    move.old === move.to ? "done" : await settleAdvance(bench.call, bench.place, move, new Date(entry.at), ORPHAN_MS);
   if (moved !== "done") {
     forget(bench.place.commonDir, name);
     return "taken back";
   }
-  if (then.is === "complete") await finishComplete(bench, name, entry);
-  else if (then.is === "undo") await finishUndo(bench, name, entry);
+  if (next.is === "complete") await finishComplete(bench, name, entry);
+  else if (next.is === "undo") await finishUndo(bench, name, entry);
   else forget(bench.place.commonDir, name);
   return "finished";
 }
 
 function what(bench: Bench, entry: Entry): string {
   if (entry.op === "remove") return `the removal of ${quote(entry.path, 200)}`;
-  const id = entry.op === "create" ? entry.taskId : entry.then.is === "advance" ? null : entry.then.taskId;
+  const id = entry.op === "create" ? entry.taskId : entry.next.is === "advance" ? null : entry.next.taskId;
   if (id === null) return `an update of ${quote(entry.op === "land" ? entry.move.ref : "")}`;
   const name = bench.queue.ledger.task(id)?.name ?? id;
-  const verb = entry.op === "create" ? "the making of the worktree" : entry.op === "land" && entry.then.is === "undo" ? "the undo" : "the completion";
+  const verb =
+    entry.op === "create"
+      ? "the making of the worktree"
+      : entry.op === "land" && entry.next.is === "undo"
+        ? "the undo"
+        : "the completion";
   return `${verb} of ${quote(name)}`;
 }
 

@@ -8,7 +8,16 @@
 import { basename, dirname, join } from "node:path";
 
 import { DotbotError } from "../error.ts";
-import { isDirectory, listNames, lstatOrNull, makeDirectory, moveAside, removeEmptyDirectory, removeTree, syncDirectory } from "../files.ts";
+import {
+  isDirectory,
+  listNames,
+  lstatOrNull,
+  makeDirectory,
+  moveAside,
+  removeEmptyDirectory,
+  removeTree,
+  syncDirectory,
+} from "../files.ts";
 import { gitDirAt } from "../git/checkouts.ts";
 import { deleteRef, listRefs, moveRef, readRef } from "../git/refs.ts";
 import { ledgerFolder } from "../task/ledger.ts";
@@ -47,20 +56,45 @@ export interface Removed {
 }
 
 /** What stands against it; empty when it may go. */
-export async function removalFacts(bench: Bench, removal: Removal): Promise<{ facts: WorktreeFacts; blockers: Blocker[] }> {
+export async function removalFacts(
+  bench: Bench,
+  removal: Removal,
+): Promise<{ facts: WorktreeFacts; blockers: Blocker[] }> {
   const facts = await inspect(bench, { path: removal.path, base: removal.base, made: removal.made });
   return { facts, blockers: removalBlockers(facts, removal.expected, removal.id8, removal.may) };
 }
 
-/** Removes, or refuses with everything that stands against it. The caller holds the repository's lock. */
-export async function removeWorktree(bench: Bench, removal: Removal, what: string): Promise<Removed> {
-  const { facts, blockers } = await removalFacts(bench, removal);
+/**
+ * Removes, or refuses with everything that stands against it. The caller holds the repository's lock. `seen` are facts that were
+ * found out under that lock already: what has changed since shows when it is looked at again, in the trash.
+ */
+export async function removeWorktree(
+  bench: Bench,
+  removal: Removal,
+  what: string,
+  seen?: WorktreeFacts,
+): Promise<Removed> {
+  const { facts, blockers } =
+    seen === undefined
+      ? await removalFacts(bench, removal)
+      : { facts: seen, blockers: removalBlockers(seen, removal.expected, removal.id8, removal.may) };
   if (blockers.length > 0) throw refusal(what, blockers);
-  const keptRef = removal.keep === null ? null : await keepTip(bench, removal.id8 ?? basename(removal.path), removal.keep);
+  const keptRef =
+    removal.keep === null ? null : await keepTip(bench, removal.id8 ?? basename(removal.path), removal.keep);
   const entry: RemoveEntry = {
-    op: "remove", at: nowStamp(bench.call), taskId: removal.taskId, path: facts.path, trash: trashFor(bench, facts.path), gitDir: gitDirAt(facts.path),
-    links: Object.entries(facts.links).filter(([, state]) => state === "ours").map(([path]) => path),
-    branch: removal.branch, head: facts.head, dirtyAllowed: removal.may.dirty, ignoredAllowed: removal.may.ignored,
+    op: "remove",
+    at: nowStamp(bench.call),
+    taskId: removal.taskId,
+    path: facts.path,
+    trash: trashFor(bench, facts.path),
+    gitDir: gitDirAt(facts.path),
+    links: Object.entries(facts.links)
+      .filter(([, state]) => state === "ours")
+      .map(([path]) => path),
+    branch: removal.branch,
+    head: facts.head,
+    dirtyAllowed: removal.may.dirty,
+    ignoredAllowed: removal.may.ignored,
   };
   const name = entryName(entry);
   record(bench.place.commonDir, name, entry);
@@ -96,7 +130,8 @@ async function carryOut(bench: Bench, name: string, entry: RemoveEntry, removal:
     removeEmptyDirectory(dirname(entry.gitDir));
     syncDirectory(commonDir);
   }
-  const deleted = entry.branch === null ? false : await deleteRef(bench.call, mainRoot, entry.branch.ref, entry.branch.tip);
+  const deleted =
+    entry.branch === null ? false : await deleteRef(bench.call, mainRoot, entry.branch.ref, entry.branch.tip);
   if (entry.taskId !== null) await dropWorktree(bench.queue, entry.taskId);
   forget(commonDir, name);
   return deleted;
@@ -107,9 +142,13 @@ function moveToTrash(bench: Bench, entry: RemoveEntry, tree: string): void {
   removeLinks(entry.path, bench.queue.stateRoot);
   try {
     if (!moveAside(entry.path, tree)) {
-      throw new DotbotError("REFUSED", `${quote(entry.path, 300)} can't be moved into ${quote(entry.trash, 300)}: it is a mount of its own`, {
-        hint: "unmount it first",
-      });
+      throw new DotbotError(
+        "REFUSED",
+        `${quote(entry.path, 300)} can't be moved into ${quote(entry.trash, 300)}: it is a mount of its own`,
+        {
+          hint: "unmount it first",
+        },
+      );
     }
   } catch (error) {
     restoreLinks(entry.path, bench.queue.stateRoot, entry.links);
@@ -121,7 +160,13 @@ function moveToTrash(bench: Bench, entry: RemoveEntry, tree: string): void {
 }
 
 /** Nobody can work in it any more by its old name: what is there now is what goes. Changed meanwhile: back with it. */
-async function lookAgain(bench: Bench, name: string, entry: RemoveEntry, tree: string, removal: Removal | null): Promise<void> {
+async function lookAgain(
+  bench: Bench,
+  name: string,
+  entry: RemoveEntry,
+  tree: string,
+  removal: Removal | null,
+): Promise<void> {
   const facts = await inspect(bench, { path: tree, base: null, made: removal?.made ?? [], movedFrom: entry.path });
   const blockers = removalBlockers({ ...facts, callerIsIn: false, isBase: false, locked: null }, null, null, {
     dirty: entry.dirtyAllowed,
@@ -131,16 +176,23 @@ async function lookAgain(bench: Bench, name: string, entry: RemoveEntry, tree: s
   const changed = facts.head !== entry.head;
   if (blockers.length === 0 && !changed) return;
   if (lstatOrNull(entry.path) !== null || !moveAside(tree, entry.path)) {
-    throw new DotbotError("CONFLICT", `${quote(entry.path, 300)} changed while it was removed, and can't be put back: its place is taken`, {
-      hint: `it is whole in ${quote(tree, 300)}; move what is in its place away, and run it again`,
-      details: { path: entry.path, tree, blockers },
-    });
+    throw new DotbotError(
+      "CONFLICT",
+      `${quote(entry.path, 300)} changed while it was removed, and can't be put back: its place is taken`,
+      {
+        hint: `it is whole in ${quote(tree, 300)}; move what is in its place away, and run it again`,
+        details: { path: entry.path, tree, blockers },
+      },
+    );
   }
   restoreLinks(entry.path, bench.queue.stateRoot, entry.links);
   removeEmptyDirectory(entry.trash);
   forget(bench.place.commonDir, name);
-  if (blockers.length > 0) throw refusal(`${quote(entry.path, 300)} changed while it was removed, and was put back`, blockers);
-  throw new DotbotError("REFUSED", `${quote(entry.path, 300)} got a commit while it was removed, and was put back`, { hint: "run it again" });
+  if (blockers.length > 0)
+    throw refusal(`${quote(entry.path, 300)} changed while it was removed, and was put back`, blockers);
+  throw new DotbotError("REFUSED", `${quote(entry.path, 300)} got a commit while it was removed, and was put back`, {
+    hint: "run it again",
+  });
 }
 
 /** The trash folder for a worktree: in the common dir, or beside the worktree where that is another file system. */
@@ -158,7 +210,10 @@ export interface TrashEntry {
 }
 
 export function trashEntries(bench: Bench, parents: readonly string[] = []): TrashEntry[] {
-  const folders = [join(ledgerFolder(bench.place.commonDir), "trash"), ...parents.map((parent) => join(parent, BESIDE))];
+  const folders = [
+    join(ledgerFolder(bench.place.commonDir), "trash"),
+    ...parents.map((parent) => join(parent, BESIDE)),
+  ];
   return folders.flatMap((folder) =>
     (listNames(folder) ?? []).flatMap((name) => {
       const match = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d)-(\d{3}Z)-/.exec(name);

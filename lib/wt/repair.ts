@@ -31,7 +31,9 @@ export async function repair(bench: Bench, taskId: string | null, path: string |
   for (const [id, worktree] of chosen) {
     const moved = path === undefined ? null : physical(resolve(bench.call.cwd, path));
     if (path !== undefined && (moved === null || !isDirectory(moved))) {
-      throw new DotbotError("NOT_FOUND", `there is no folder ${quote(path, 300)}`, { hint: "name the folder where the worktree is now" });
+      throw new DotbotError("NOT_FOUND", `there is no folder ${quote(path, 300)}`, {
+        hint: "name the folder where the worktree is now",
+      });
     }
     results.push(await repairOne(bench, id, worktree, moved ?? worktree.path));
   }
@@ -50,10 +52,14 @@ async function repairOne(bench: Bench, id: string, worktree: TaskWorktree, path:
   }
   const record = (await listCheckouts(call, place.mainRoot)).find((it) => samePath(physical(it.path) ?? it.path, path));
   if (record === undefined) return problem("git has no worktree registered there");
-  if (record.branch !== branchRef(worktree.branch)) return problem(`it is on ${record.branch ?? "no branch"}, not on ${worktree.branch}`);
+  if (record.branch !== branchRef(worktree.branch))
+    return problem(`it is on ${record.branch ?? "no branch"}, not on ${worktree.branch}`);
   const row = queue.ledger.task(id);
   if (record.locked === null && row !== undefined) {
-    await git(call, ["worktree", "lock", "--reason", lockReason(row), "--", path], { cwd: place.mainRoot, okStatus: [0] });
+    await git(call, ["worktree", "lock", "--reason", lockReason(row), "--", path], {
+      cwd: place.mainRoot,
+      okStatus: [0],
+    });
     mended.push("lock");
   }
   // Links of ours to where the main checkout was.

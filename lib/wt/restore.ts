@@ -29,12 +29,23 @@ export async function followUp(bench: Bench, id: string, move: FollowUp): Promis
     if (row === undefined || row.place === "removed" || !move.from.includes(row.status)) return null;
     if (move.rev !== undefined && move.rev !== row.rev) return null;
     const entry: HistoryEntry = {
-      at: nowStamp(call), from: row.status, to: move.to, by: "dotbot", session_id: sessionOf(call, undefined), branch: move.branch, commit: move.commit,
+      at: nowStamp(call),
+      from: row.status,
+      to: move.to,
+      by: "dotbot",
+      session_id: sessionOf(call, undefined),
+      branch: move.branch,
+      commit: move.commit,
       reason: move.reason,
     };
     const doc = tx.document(row);
     const next = move.data?.(doc, row, entry) ?? doc;
-    const after = tx.save(row, moved(next, row.status, { to: move.to, entry }), { at: entry.at, by: entry.by, status: move.to, entry });
+    const after = tx.save(row, moved(next, row.status, { to: move.to, entry }), {
+      at: entry.at,
+      by: entry.by,
+      status: move.to,
+      entry,
+    });
     tx.ledger.dropClaim(id);
     move.also?.(tx);
     return { before: row.status, after, entry };
@@ -42,8 +53,14 @@ export async function followUp(bench: Bench, id: string, move: FollowUp): Promis
   if (outcome === null) return false;
   const { after, before, entry } = outcome;
   await notifyStatus(call, bench.settings, {
-    task: queue.document(after), path: queue.pathOf(after), stateRoot: queue.stateRoot, oldStatus: before, newStatus: after.status, by: entry.by,
-    session_id: entry.session_id, at: entry.at,
+    task: queue.document(after),
+    path: queue.pathOf(after),
+    stateRoot: queue.stateRoot,
+    oldStatus: before,
+    newStatus: after.status,
+    by: entry.by,
+    session_id: entry.session_id,
+    at: entry.at,
   });
   return true;
 }
@@ -52,9 +69,15 @@ export async function followUp(bench: Bench, id: string, move: FollowUp): Promis
 export async function putTaskBack(bench: Bench, entry: CreateEntry, reason: string): Promise<void> {
   const { before } = entry;
   if (before === null) return;
-  if (!isStatus(before.status)) throw new DotbotError("CONFLICT", `the journal names a status that doesn't exist: ${before.status}`);
+  if (!isStatus(before.status))
+    throw new DotbotError("CONFLICT", `the journal names a status that doesn't exist: ${before.status}`);
   await followUp(bench, entry.taskId, {
-    to: before.status, reason, from: ["in-progress"], rev: before.rev + 1, branch: entry.branch, commit: entry.baseSha,
+    to: before.status,
+    reason,
+    from: ["in-progress"],
+    rev: before.rev + 1,
+    branch: entry.branch,
+    commit: entry.baseSha,
     data: (doc) => withStart(doc, before.startedAt),
     also: (tx) => {
       if (before.claim !== null) tx.ledger.putClaim(entry.taskId, before.claim);

@@ -36,7 +36,16 @@ export async function runOne(call: Call, input: CreateInput, command: readonly s
   if (made.setup.state === "failed") throw setupFailed(made.path, made.setup.command);
   const env = await environment(call, made.taskId, made.claim?.token);
   const { status } = await runForeground(call, command, { cwd: made.path, env });
-  return { taskId: made.taskId, name: asText(made.task["name"]), path: made.path, exitStatus: status, outcome: "ran", commit: null, why: null, tail: null };
+  return {
+    taskId: made.taskId,
+    name: asText(made.task["name"]),
+    path: made.path,
+    exitStatus: status,
+    outcome: "ran",
+    commit: null,
+    why: null,
+    tail: null,
+  };
 }
 
 export interface QueueRun {
@@ -56,7 +65,9 @@ export async function runNext(call: Call, wish: QueueRun, command: readonly stri
       const ran = await runNextOne(call, { ...wish, owner: `${wish.owner ?? "wt-run"}-${call.pid}-${slot}` }, command);
       if (ran === null) return;
       results.push(ran);
-      call.note(`${ran.taskId.slice(0, 8)} ${ran.name}: ${ran.outcome}${ran.why === null ? "" : `, ${firstLine(ran.why)}`}`);
+      call.note(
+        `${ran.taskId.slice(0, 8)} ${ran.name}: ${ran.outcome}${ran.why === null ? "" : `, ${firstLine(ran.why)}`}`,
+      );
       if (!wish.loop) return;
     }
   };
@@ -64,9 +75,19 @@ export async function runNext(call: Call, wish: QueueRun, command: readonly stri
   return results;
 }
 
-async function runNextOne(call: Call, wish: QueueRun & { readonly owner: string }, command: readonly string[]): Promise<Ran | null> {
+async function runNextOne(
+  call: Call,
+  wish: QueueRun & { readonly owner: string },
+  command: readonly string[],
+): Promise<Ran | null> {
   const held = { owner: wish.owner, ...(wish.session_id === undefined ? {} : { session_id: wish.session_id }) };
-  const next = await runVerb(call, "task", "task start", { next: true, worktree: false, pid: call.pid, ...held, ...(wish.prefer === undefined ? {} : { prefer: wish.prefer }) });
+  const next = await runVerb(call, "task", "task start", {
+    next: true,
+    worktree: false,
+    pid: call.pid,
+    ...held,
+    ...(wish.prefer === undefined ? {} : { prefer: wish.prefer }),
+  });
   const started = startedTask(next);
   if (started === null) return null;
   const { taskId, name } = started;
@@ -85,8 +106,13 @@ async function runNextOne(call: Call, wish: QueueRun & { readonly owner: string 
   const after = { ...facts, path, exitStatus: ran.status, tail };
   const status = await statusOf(call, taskId);
   // The command may have moved its task itself, as an agent does that asks or gives up.
-  if (status !== "in-progress" && status !== "done") return { ...after, outcome: "left", why: `it is ${status ?? "gone"}` };
-  if (ran.status !== 0) return { ...after, ...(await giveUp(call, taskId, held, `${quote(command.join(" "))} ended with status ${ran.status}\n${tail}`)) };
+  if (status !== "in-progress" && status !== "done")
+    return { ...after, outcome: "left", why: `it is ${status ?? "gone"}` };
+  if (ran.status !== 0)
+    return {
+      ...after,
+      ...(await giveUp(call, taskId, held, `${quote(command.join(" "))} ended with status ${ran.status}\n${tail}`)),
+    };
   return { ...after, ...(await bringHome(call, taskId, held)) };
 }
 
@@ -95,7 +121,13 @@ type End = Pick<Ran, "outcome" | "why"> & { readonly commit?: string | null };
 async function bringHome(call: Call, taskId: string, held: Readonly<Record<string, string>>): Promise<End> {
   try {
     const done = await runVerb(call, "task", "task done", { task_id: taskId, complete: false, ...held });
-    if ("ok" in done && done.ok === false) return await ask(call, taskId, held, `verification failed: ${JSON.stringify("verification" in done ? done.verification : null)}`.slice(0, TAIL));
+    if ("ok" in done && done.ok === false)
+      return await ask(
+        call,
+        taskId,
+        held,
+        `verification failed: ${JSON.stringify("verification" in done ? done.verification : null)}`.slice(0, TAIL),
+      );
     const landed = await completeAll(call, { task_id: taskId });
     return { outcome: "completed", why: landed.leftovers[0] ?? null, commit: landed.commit };
   } catch (error) {
@@ -108,14 +140,22 @@ async function bringHome(call: Call, taskId: string, held: Readonly<Record<strin
 }
 
 async function ask(call: Call, taskId: string, held: Readonly<Record<string, string>>, why: string): Promise<End> {
-  await runVerb(call, "task", "task ask", { task_id: taskId, ...held, questions: [{ question: "The command succeeded, but its work can't be completed. What now?", context: why }] });
+  await runVerb(call, "task", "task ask", {
+    task_id: taskId,
+    ...held,
+    questions: [{ question: "The command succeeded, but its work can't be completed. What now?", context: why }],
+  });
   return { outcome: "needs-input", why };
 }
 
 async function giveUp(call: Call, taskId: string, held: Readonly<Record<string, string>>, why: string): Promise<End> {
   const status = await statusOf(call, taskId);
   if (status !== "in-progress") return { outcome: "left", why };
-  await runVerb(call, "task", "task fail", { task_id: taskId, ...held, reason: why.replace(/\s+/g, " ").slice(0, 250) });
+  await runVerb(call, "task", "task fail", {
+    task_id: taskId,
+    ...held,
+    reason: why.replace(/\s+/g, " ").slice(0, 250),
+  });
   return { outcome: "failed", why };
 }
 
@@ -132,17 +172,26 @@ async function environment(call: Call, taskId: string, token: string | undefined
 }
 
 function startedTask(result: object): { taskId: string; name: string; token: string | undefined } | null {
-  if (!("task" in result) || typeof result.task !== "object" || result.task === null || !("newStatus" in result)) return null;
+  if (!("task" in result) || typeof result.task !== "object" || result.task === null || !("newStatus" in result))
+    return null;
   const task: Record<string, unknown> = { ...result.task };
   if (!isStatus(result.newStatus)) return null;
   const claim = "claim" in result && typeof result.claim === "object" && result.claim !== null ? result.claim : {};
-  return { taskId: asText(task["id"]), name: asText(task["name"]), token: "token" in claim && typeof claim.token === "string" ? claim.token : undefined };
+  return {
+    taskId: asText(task["id"]),
+    name: asText(task["name"]),
+    token: "token" in claim && typeof claim.token === "string" ? claim.token : undefined,
+  };
 }
 
 function setupFailed(path: string, command: string | undefined): DotbotError {
-  return new DotbotError("REJECTED", `setting up ${quote(path, 300)} failed at ${quote(command ?? "")}, so nothing was run`, {
-    hint: "`dotbot wt status` shows its output; `dotbot wt create` runs the set-up again",
-  });
+  return new DotbotError(
+    "REJECTED",
+    `setting up ${quote(path, 300)} failed at ${quote(command ?? "")}, so nothing was run`,
+    {
+      hint: "`dotbot wt status` shows its output; `dotbot wt create` runs the set-up again",
+    },
+  );
 }
 
 function errorText(error: unknown): string {

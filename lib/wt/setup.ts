@@ -59,7 +59,13 @@ export async function setUp(bench: Bench, taskId: string, worktree: TaskWorktree
     });
     if (ran.status === 0 && !ran.timedOut) continue;
     const output = stripControlKeepLines([ran.stdout, ran.stderr].filter((it) => it !== "").join("\n")).slice(-TAIL);
-    result = { ...running, state: "failed", command, status: ran.status, output: ran.timedOut ? `${output}\nstopped after ${bench.settings.worktree.post_create_timeout}` : output };
+    result = {
+      ...running,
+      state: "failed",
+      command,
+      status: ran.status,
+      output: ran.timedOut ? `${output}\nstopped after ${bench.settings.worktree.post_create_timeout}` : output,
+    };
     break;
   }
   bench.call.progress(null);
@@ -73,14 +79,24 @@ export async function setUp(bench: Bench, taskId: string, worktree: TaskWorktree
 export function setupNow(worktree: TaskWorktree): Setup {
   const { setup } = worktree;
   if (setup.state !== "running" || setup.process === undefined) return setup;
-  return lifeOf(setup.process) === "dead" ? { ...setup, state: "failed", output: `${setup.output ?? ""}it was cut short` } : setup;
+  return lifeOf(setup.process) === "dead"
+    ? { ...setup, state: "failed", output: `${setup.output ?? ""}it was cut short` }
+    : setup;
 }
 
 /** Copies, or links, what `.worktreeinclude` of the main checkout names and git doesn't track there; returns how much. */
 async function include(bench: Bench, tree: string): Promise<number> {
   const { mainRoot } = bench.place;
   if (!exists(join(mainRoot, INCLUDE_FILE))) return 0;
-  const args = ["ls-files", "-z", "--others", "--ignored", `--exclude-from=${join(mainRoot, INCLUDE_FILE)}`, "--directory", "--no-empty-directory"];
+  const args = [
+    "ls-files",
+    "-z",
+    "--others",
+    "--ignored",
+    `--exclude-from=${join(mainRoot, INCLUDE_FILE)}`,
+    "--directory",
+    "--no-empty-directory",
+  ];
   const listed = await git(bench.call, args, { cwd: mainRoot, probe: true, okStatus: [0] });
   let count = 0;
   for (const entry of parseNul(listed.stdout)) {

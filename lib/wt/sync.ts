@@ -43,22 +43,45 @@ export async function syncTask(bench: Bench, row: TaskRow, input: SyncInput): Pr
   const tip = await readRef(call, place.mainRoot, branchRef(worktree.branch));
   const facts = await inspect(bench, { path: worktree.path, base, made: worktree.made });
   if (!facts.exists || !facts.linked) {
-    throw refusal(`${quote(row.name)} (${row.id8}) can't be synced`, [{ code: "REFUSED", kind: "missing", message: `its worktree ${quote(worktree.path, 300)} isn't there, or isn't sound`, hint: "mend it with `dotbot wt repair`" }]);
+    throw refusal(`${quote(row.name)} (${row.id8}) can't be synced`, [
+      {
+        code: "REFUSED",
+        kind: "missing",
+        message: `its worktree ${quote(worktree.path, 300)} isn't there, or isn't sound`,
+        hint: "mend it with `dotbot wt repair`",
+      },
+    ]);
   }
   if (tip === null) throw new DotbotError("NOT_FOUND", `the branch ${quote(worktree.branch)} doesn't exist`);
   const here = { path: worktree.path, base, old: tip, conflicts: [] };
   if (input.abort === true) return { ...here, ...(await abort(bench, worktree)) };
   if (facts.operation !== null || facts.dirty.length > 0 || facts.branch !== branchRef(worktree.branch)) {
-    const why = facts.operation !== null ? `a ${facts.operation} goes on in it` : facts.dirty.length > 0 ? `it has uncommitted changes: ${facts.dirty.slice(0, 8).map((it) => quote(it)).join(", ")}` : `it isn't on ${quote(worktree.branch)}`;
-    throw new DotbotError(facts.dirty.length > 0 ? "DIRTY" : "REFUSED", `${quote(row.name)} (${row.id8}) can't be synced: ${why}`, {
-      hint: facts.operation === null ? "commit them first" : "finish it, or take it back",
-      example: facts.operation === null ? `git -C ${worktree.path} status` : wtExample(call, "sync", row.id8, { abort: true }),
-      details: { path: worktree.path, files: facts.dirty, operation: facts.operation },
-    });
+    const why =
+      facts.operation !== null
+        ? `a ${facts.operation} goes on in it`
+        : facts.dirty.length > 0
+          ? `it has uncommitted changes: ${facts.dirty
+              .slice(0, 8)
+              .map((it) => quote(it))
+              .join(", ")}`
+          : `it isn't on ${quote(worktree.branch)}`;
+    throw new DotbotError(
+      facts.dirty.length > 0 ? "DIRTY" : "REFUSED",
+      `${quote(row.name)} (${row.id8}) can't be synced: ${why}`,
+      {
+        hint: facts.operation === null ? "commit them first" : "finish it, or take it back",
+        example:
+          facts.operation === null
+            ? `git -C ${worktree.path} status`
+            : wtExample(call, "sync", row.id8, { abort: true }),
+        details: { path: worktree.path, files: facts.dirty, operation: facts.operation },
+      },
+    );
   }
   const source = await sourceOf(bench, base, input);
   if (await isAncestor(call, place.mainRoot, source, tip)) return { ...here, outcome: "up-to-date", commit: tip };
-  if (input.rebase === true && input.dry_run !== true) return { ...here, ...(await rebase(bench, row, worktree, source)) };
+  if (input.rebase === true && input.dry_run !== true)
+    return { ...here, ...(await rebase(bench, row, worktree, source)) };
   return { ...here, ...(await mergeIn(bench, row, worktree, { tip, source, base }, input)) };
 }
 
@@ -66,10 +89,17 @@ export async function syncTask(bench: Bench, row: TaskRow, input: SyncInput): Pr
 async function sourceOf(bench: Bench, base: string, input: SyncInput): Promise<string> {
   const cwd = bench.place.mainRoot;
   const local = await readRef(bench.call, cwd, branchRef(base));
-  if (local === null) throw new DotbotError("NOT_FOUND", `the base branch ${quote(base)} doesn't exist`, { hint: "bring it back, or adopt the worktree again with another --base" });
+  if (local === null)
+    throw new DotbotError("NOT_FOUND", `the base branch ${quote(base)} doesn't exist`, {
+      hint: "bring it back, or adopt the worktree again with another --base",
+    });
   const upstream = input.fetch === true ? await upstreamOf(bench.call, cwd, base) : null;
   if (upstream === null) return local;
-  await gitText(bench.call, ["fetch", "--quiet", "--no-tags", "--end-of-options", upstream.remote, `+${upstream.remoteRef}:${upstream.ref}`], { cwd });
+  await gitText(
+    bench.call,
+    ["fetch", "--quiet", "--no-tags", "--end-of-options", upstream.remote, `+${upstream.remoteRef}:${upstream.ref}`],
+    { cwd },
+  );
   const fetched = (await readRef(bench.call, cwd, upstream.ref)) ?? local;
   return (await isAncestor(bench.call, cwd, local, fetched)) ? fetched : local;
 }
@@ -94,11 +124,13 @@ async function mergeIn(
   const commit = await commitTree(call, place.mainRoot, { tree: merged.tree, parents: [tip, source], message });
   const move = { ref: branchRef(worktree.branch), old: tip, to: commit, checkout: worktree.path };
   const name = `sync-${row.id8}`;
-  record(place.commonDir, name, { op: "land", at: nowStamp(call), then: { is: "advance" }, move });
+  record(place.commonDir, name, { op: "land", at: nowStamp(call), next: { is: "advance" }, move });
   const done = await advance(call, place, move);
   if (done !== "done") {
     forget(place.commonDir, name);
-    throw typeof done === "object" ? done : new DotbotError("REFUSED", "the branch moved meanwhile", { hint: "run it again" });
+    throw typeof done === "object"
+      ? done
+      : new DotbotError("REFUSED", "the branch moved meanwhile", { hint: "run it again" });
   }
   await rebased(bench, row, source);
   forget(place.commonDir, name);
@@ -110,18 +142,41 @@ async function mergeByHand(bench: Bench, worktree: TaskWorktree, source: string,
   const { call } = bench;
   const cwd = worktree.path;
   const args = [
-    "-c", "merge.autoStash=false", "-c", "merge.verifySignatures=false", "-c", "rerere.autoupdate=false", "merge", "--no-ff", "--no-squash", "--commit",
-    "--no-edit", "--no-stat", "--no-autostash", "--no-overwrite-ignore", "-m", `Merge branch '${base}' into ${worktree.branch}`, "--end-of-options", source,
+    "-c",
+    "merge.autoStash=false",
+    "-c",
+    "merge.verifySignatures=false",
+    "-c",
+    "rerere.autoupdate=false",
+    "merge",
+    "--no-ff",
+    "--no-squash",
+    "--commit",
+    "--no-edit",
+    "--no-stat",
+    "--no-autostash",
+    "--no-overwrite-ignore",
+    "-m",
+    `Merge branch '${base}' into ${worktree.branch}`,
+    "--end-of-options",
+    source,
   ];
   const result = await git(call, args, { cwd });
   const unmerged = async (): Promise<string[]> => {
-    const list = await gitText(call, ["diff", "--name-only", "--diff-filter=U", "-z", "--no-ext-diff"], { cwd, probe: true });
+    const list = await gitText(call, ["diff", "--name-only", "--diff-filter=U", "-z", "--no-ext-diff"], {
+      cwd,
+      probe: true,
+    });
     return [...new Set(parseNul(list))];
   };
   const queue = (await unmerged()).filter((path) => isQueuePath(path));
   for (const path of queue) {
     const kept = await git(call, ["--literal-pathspecs", "checkout", "--theirs", "--", path], { cwd });
-    await git(call, ["--literal-pathspecs", ...(kept.status === 0 ? ["add", "--"] : ["rm", "--quiet", "--force", "--"]), path], { cwd });
+    await git(
+      call,
+      ["--literal-pathspecs", ...(kept.status === 0 ? ["add", "--"] : ["rm", "--quiet", "--force", "--"]), path],
+      { cwd },
+    );
   }
   const conflicts = await unmerged();
   const commit = (await readRef(call, cwd, "HEAD")) ?? "";
@@ -134,7 +189,9 @@ async function mergeByHand(bench: Bench, worktree: TaskWorktree, source: string,
 
 function mergeFailed(result: { status: number; stderr: string; stdout: string }, worktree: TaskWorktree): DotbotError {
   if (/would be overwritten|untracked working tree/.test(result.stderr)) {
-    return new DotbotError("DIRTY", `${quote(worktree.path, 300)} has work in the way: ${errorLines(result.stderr)}`, { hint: "commit it, or move it away" });
+    return new DotbotError("DIRTY", `${quote(worktree.path, 300)} has work in the way: ${errorLines(result.stderr)}`, {
+      hint: "commit it, or move it away",
+    });
   }
   return gitFailure(["merge"], result);
 }
@@ -142,14 +199,29 @@ function mergeFailed(result: { status: number; stderr: string; stdout: string },
 async function rebase(bench: Bench, row: TaskRow, worktree: TaskWorktree, source: string): Promise<Outcome> {
   const { call } = bench;
   const cwd = worktree.path;
-  const args = ["-c", "rebase.autoStash=false", "-c", "rebase.autoSquash=false", "-c", "rebase.updateRefs=false", "rebase", "--quiet", "--no-autostash", "--end-of-options", source];
+  const args = [
+    "-c",
+    "rebase.autoStash=false",
+    "-c",
+    "rebase.autoSquash=false",
+    "-c",
+    "rebase.updateRefs=false",
+    "rebase",
+    "--quiet",
+    "--no-autostash",
+    "--end-of-options",
+    source,
+  ];
   const result = await git(call, args, { cwd });
   const commit = (await readRef(call, cwd, "HEAD")) ?? "";
   if (result.status === 0) {
     await rebased(bench, row, source);
     return { outcome: "synced", commit, conflicts: [] };
   }
-  const list = await gitText(call, ["diff", "--name-only", "--diff-filter=U", "-z", "--no-ext-diff"], { cwd, probe: true });
+  const list = await gitText(call, ["diff", "--name-only", "--diff-filter=U", "-z", "--no-ext-diff"], {
+    cwd,
+    probe: true,
+  });
   const gitDir = gitDirAt(cwd);
   if (gitDir === null || operationIn(gitDir) === null) throw gitFailure(["rebase"], result);
   return { outcome: "conflict", commit, conflicts: [...new Set(parseNul(list))] };
@@ -166,7 +238,10 @@ async function abort(bench: Bench, worktree: TaskWorktree): Promise<Outcome> {
   const gitDir = gitDirAt(cwd);
   const operation = gitDir === null ? null : operationIn(gitDir);
   if (operation === "merge" || operation === "rebase") await gitText(call, [operation, "--abort"], { cwd });
-  else if (operation !== null) throw new DotbotError("REFUSED", `a ${operation} goes on in ${quote(cwd, 300)}, which no sync began`, { hint: `git ${operation} --abort ends it` });
+  else if (operation !== null)
+    throw new DotbotError("REFUSED", `a ${operation} goes on in ${quote(cwd, 300)}, which no sync began`, {
+      hint: `git ${operation} --abort ends it`,
+    });
   const commit = (await readRef(call, cwd, "HEAD")) ?? "";
   return { outcome: operation === null ? "up-to-date" : "aborted", commit, conflicts: [] };
 }

@@ -83,7 +83,8 @@ export function figuresOf(times: readonly number[]): Figures {
 /** Milliseconds that a whole process takes, from its start to its end. */
 export function timeProcess(command: readonly string[], cwd: string, env: Record<string, string>, statuses: readonly number[] = [0]): number {
   const began = performance.now();
-  const ended = Bun.spawnSync(command.slice(), { cwd, env, stdin: "ignore", stdout: "ignore", stderr: "ignore" });
+  // Pipes, as an agent has them.
+  const ended = Bun.spawnSync(command.slice(), { cwd, env, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
   const took = performance.now() - began;
   if (!statuses.includes(ended.exitCode)) throw new Error(`status ${ended.exitCode}: ${command.join(" ")} in ${cwd}`);
   return took;

@@ -10,7 +10,9 @@ const RUNS = 40;
 const WARM_UP = 5;
 
 async function project(bench: Bench, name: string): Promise<string> {
-  const root = await makeRepo(await bench.folder(name), { files: { "README.md": "hello\n", ".bot/.gitignore": IGNORE_QUEUE } });
+  const root = await makeRepo(await bench.folder(name), {
+    files: { "README.md": "hello\n", ".bot/.gitignore": IGNORE_QUEUE },
+  });
   seedTasks(root, plainSeeds(TASKS));
   bench.run(["task", "next"], root);
   return root;
@@ -26,9 +28,24 @@ export async function rows(bench: Bench): Promise<readonly Row[]> {
   const root = await project(bench, "mcp");
   return [
     { kind: "measured", what: "mcp: start to tools/list", bound: 18, measure: async () => await starts(bench, root) },
-    { kind: "measured", what: "mcp: a read over an open session", bound: 0.3, measure: async () => await calls(bench, root, read) },
-    { kind: "measured", what: "mcp: a write over an open session", bound: 1, measure: async () => await calls(bench, root, write) },
-    { kind: "measured", what: "mcp: memory after 11,000 calls, against 1,000", bound: 1.1, measure: async () => await memory(bench, root) },
+    {
+      kind: "measured",
+      what: "mcp: a read over an open session",
+      bound: 0.3,
+      measure: async () => await calls(bench, root, read),
+    },
+    {
+      kind: "measured",
+      what: "mcp: a write over an open session",
+      bound: 1,
+      measure: async () => await calls(bench, root, write),
+    },
+    {
+      kind: "measured",
+      what: "mcp: memory after 11,000 calls, against 1,000",
+      bound: 1.1,
+      measure: async () => await memory(bench, root),
+    },
   ];
 }
 
@@ -53,7 +70,8 @@ async function starts(bench: Bench, cwd: string): Promise<Measured> {
 type Call = (session: Session, n: number) => Promise<unknown>;
 
 const read: Call = async (session) => await session.call("task_get_next");
-const write: Call = async (session, n) => await session.call("task_mark_in_progress", { task_id: taskId8(n + 1), session_id: "bench" });
+const write: Call = async (session, n) =>
+  await session.call("task_mark_in_progress", { task_id: taskId8(n + 1), session_id: "bench" });
 
 async function calls(bench: Bench, cwd: string, call: Call): Promise<Measured> {
   await using session = await open(bench, cwd);
@@ -71,7 +89,8 @@ async function calls(bench: Bench, cwd: string, call: Call): Promise<Measured> {
 async function memory(bench: Bench, cwd: string): Promise<Measured> {
   await using session = await open(bench, cwd);
   const many = async (count: number): Promise<number> => {
-    for (let n = 0; n < count; n += 10) await Promise.all(Array.from({ length: 10 }, async () => await read(session, n)));
+    for (let n = 0; n < count; n += 10)
+      await Promise.all(Array.from({ length: 10 }, async () => await read(session, n)));
     return await residentKb(session.pid);
   };
   const first = await many(1_000);
@@ -80,10 +99,17 @@ async function memory(bench: Bench, cwd: string): Promise<Measured> {
 }
 
 async function residentKb(pid: number): Promise<number> {
-  const child = Bun.spawn(["ps", "-o", "rss=", "-p", String(pid)], { stdin: "ignore", stdout: "pipe", stderr: "inherit" });
+  const child = Bun.spawn(["ps", "-o", "rss=", "-p", String(pid)], {
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "inherit",
+  });
   return Number((await child.stdout.text()).trim());
 }
 
 function against(ownMs: number, floorMs: number, p95Ms: number): Measured {
-  return { ratio: ownMs / floorMs, note: `${ownMs.toFixed(2)} ms, p95 ${p95Ms.toFixed(2)}; floor ${floorMs.toFixed(2)}` };
+  return {
+    ratio: ownMs / floorMs,
+    note: `${ownMs.toFixed(2)} ms, p95 ${p95Ms.toFixed(2)}; floor ${floorMs.toFixed(2)}`,
+  };
 }

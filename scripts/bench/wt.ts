@@ -12,9 +12,24 @@ const MANY = 50;
 
 export async function rows(bench: Bench): Promise<readonly Row[]> {
   return [
-    { kind: "measured", what: "wt create, 5,000 files", bound: 1.5, measure: async () => (await lives(bench, 5_000)).create },
-    { kind: "measured", what: "wt create, 20,000 files", bound: 1, measure: async () => (await lives(bench, 20_000)).create },
-    { kind: "measured", what: "wt complete, 5,000 files", bound: 1.5, measure: async () => (await lives(bench, 5_000)).complete },
+    {
+      kind: "measured",
+      what: "wt create, 5,000 files",
+      bound: 1.5,
+      measure: async () => (await lives(bench, 5_000)).create,
+    },
+    {
+      kind: "measured",
+      what: "wt create, 20,000 files",
+      bound: 1,
+      measure: async () => (await lives(bench, 20_000)).create,
+    },
+    {
+      kind: "measured",
+      what: "wt complete, 5,000 files",
+      bound: 1.5,
+      measure: async () => (await lives(bench, 5_000)).complete,
+    },
     { kind: "measured", what: `wt list of ${MANY}`, bound: 2, measure: async () => await list(bench) },
   ];
 }
@@ -24,7 +39,12 @@ async function repository(bench: Bench, name: string, files: number): Promise<st
   for (let folder = 0; folder < files / 100; folder++) {
     const path = join(main, "src", `part-${folder}`);
     await mkdir(path, { recursive: true });
-    await Promise.all(Array.from({ length: 100 }, async (_, n) => await writeFile(join(path, `file-${n}.txt`), `${folder} ${n}\n`.repeat(40))));
+    await Promise.all(
+      Array.from(
+        { length: 100 },
+        async (_, n) => await writeFile(join(path, `file-${n}.txt`), `${folder} ${n}\n`.repeat(40)),
+      ),
+    );
   }
   await mkdir(join(main, ".bot"), { recursive: true });
   await writeFile(join(main, ".bot", ".gitignore"), ".control\nworkspace/tasks\n");
@@ -41,18 +61,26 @@ function git(bench: Bench, cwd: string, ...args: readonly string[]): number {
 /** The same life by dotbot and by git, in turn. */
 async function lives(bench: Bench, files: number): Promise<{ create: Measured; complete: Measured }> {
   const main = await repository(bench, `wt-${files}-${Bun.nanoseconds()}`, files);
-  const times: Record<"create" | "complete", { own: number[]; plain: number[] }> = { create: { own: [], plain: [] }, complete: { own: [], plain: [] } };
+  const times: Record<"create" | "complete", { own: number[]; plain: number[] }> = {
+    create: { own: [], plain: [] },
+    complete: { own: [], plain: [] },
+  };
   for (let n = 0; n < ROUNDS; n++) {
     const name = `Task ${n}`;
     bench.run(["task", "add", name], main);
     times.create.own.push(timeProcess([bench.dotbot, "wt", "create", name], main, bench.env));
-    const path = Bun.spawnSync([bench.dotbot, "wt", "path", name], { cwd: main, env: bench.env }).stdout.toString().trimEnd();
+    const path = Bun.spawnSync([bench.dotbot, "wt", "path", name], { cwd: main, env: bench.env })
+      .stdout.toString()
+      .trimEnd();
     await change(bench, path, n, "own");
     bench.run(["task", "done", name], main);
     times.complete.own.push(timeProcess([bench.dotbot, "wt", "complete", name], main, bench.env));
 
     const plain = join(main, "..", `plain-${n}`);
-    times.create.plain.push(git(bench, main, "worktree", "add", "-q", "--no-track", "-b", `plain-${n}`, plain, "main") + git(bench, main, "worktree", "lock", plain));
+    times.create.plain.push(
+      git(bench, main, "worktree", "add", "-q", "--no-track", "-b", `plain-${n}`, plain, "main") +
+        git(bench, main, "worktree", "lock", plain),
+    );
     await change(bench, plain, n, "plain");
     times.complete.plain.push(
       git(bench, plain, "status", "--porcelain") +
@@ -79,14 +107,28 @@ async function list(bench: Bench): Promise<Measured> {
   for (let n = 0; n < MANY; n++) {
     bench.run(["task", "add", `Task ${n}`], main);
     bench.run(["wt", "create", `Task ${n}`], main);
-    paths.push(Bun.spawnSync([bench.dotbot, "wt", "path", `Task ${n}`], { cwd: main, env: bench.env }).stdout.toString().trimEnd());
+    paths.push(
+      Bun.spawnSync([bench.dotbot, "wt", "path", `Task ${n}`], { cwd: main, env: bench.env })
+        .stdout.toString()
+        .trimEnd(),
+    );
   }
   const times: { own: number[]; plain: number[] } = { own: [], plain: [] };
   for (let n = 0; n < ROUNDS; n++) {
     times.own.push(timeProcess([bench.dotbot, "wt", "list"], main, bench.env));
     const began = performance.now();
     git(bench, main, "worktree", "list", "--porcelain");
-    await Promise.all(paths.map(async (cwd) => await Bun.spawn(["git", "--no-optional-locks", "status", "--porcelain=v2"], { cwd, env: bench.env, stdin: "ignore", stdout: "ignore" }).exited));
+    await Promise.all(
+      paths.map(
+        async (cwd) =>
+          await Bun.spawn(["git", "--no-optional-locks", "status", "--porcelain=v2"], {
+            cwd,
+            env: bench.env,
+            stdin: "ignore",
+            stdout: "ignore",
+          }).exited,
+      ),
+    );
     times.plain.push(performance.now() - began);
   }
   return against(times);

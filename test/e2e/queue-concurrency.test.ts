@@ -63,11 +63,11 @@ describe("one queue, many processes", () => {
 
   test("a list is a snapshot: a task on the move is never missing and never doubled", async () => {
     await using world = await makeWorld({ seeds: plainSeeds(6) });
-    let moving = true;
+    const stop = new AbortController();
     const lists: Promise<void>[] = [];
     const seen: string[][] = [];
     const reader = async (): Promise<void> => {
-      while (moving) {
+      while (!stop.signal.aborted) {
         const { tasks } = await world.ok(["task", "list"]);
         seen.push((Array.isArray(tasks) ? tasks : []).map((task: unknown) => String(at(task, "id"))).toSorted());
       }
@@ -76,7 +76,7 @@ describe("one queue, many processes", () => {
     for (let round = 0; round < 8; round++) {
       for (const verb of ["start", "reset"]) await world.ok(["task", verb, taskId8(1)]);
     }
-    moving = false;
+    stop.abort();
     await Promise.all(lists);
     const all = Array.from({ length: 6 }, (_, i) => taskId(i + 1)).toSorted();
     expect(seen.length).toBeGreaterThan(4);
@@ -118,7 +118,7 @@ describe("random work", () => {
         const n = 1 + Math.floor(dice() * TASKS);
         const [verb = "", ...rest] = VERBS[Math.floor(dice() * VERBS.length)] ?? [];
         const session = `session-${index}-${turn}`;
-        const words = verb === "answer" ? [taskId8(n), ...rest] : [taskId8(n), ...rest];
+        const words = [taskId8(n), ...rest];
         const child = await start(["task", verb, ...words, "--session", session, "--json"], { cwd: world.main });
         calls++;
         const deadline = dice() < 0.2 ? setTimeout(() => child.kill("SIGKILL"), dice() * 40) : undefined;

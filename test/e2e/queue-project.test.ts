@@ -130,8 +130,8 @@ describe("a project of dotbot 3", () => {
       expect(rest(after.get(id))).toEqual(rest(doc));
       expect(after.get(id)).toMatchObject({ status: "done", revision: 2 });
     }
-    const folders = new Set([...fileTree(tasksFolder(root)).keys()].filter((path) => path.endsWith(".json")).map((path) => path.split("/")[0]));
-    expect([...folders].toSorted()).toEqual(["done", "samples"]);
+    const folders = [...fileTree(tasksFolder(root)).keys()].filter((path) => path.endsWith(".json")).map((path) => path.split("/")[0]);
+    expect(new Set(folders)).toEqual(new Set(["done", "samples"]));
     console.log(`» ${before.size} tasks of ${existsSync(REAL) ? "a real" : "a made-up"} project worked through`);
   });
 });

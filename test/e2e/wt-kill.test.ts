@@ -27,9 +27,17 @@ interface Kind {
 }
 
 const KINDS: readonly Kind[] = [
-  { name: "create", before: async (world, id) => await world.ok(["task", "reset", id, "--discard-worktree"]), args: (id) => ["wt", "create", id] },
+  {
+    name: "create",
+    before: async (world, id) => await world.ok(["task", "reset", id, "--discard-worktree"]),
+    args: (id) => ["wt", "create", id],
+  },
   { name: "complete", before: async () => undefined, args: (id) => ["wt", "complete", id] },
-  { name: "undo", before: async (world, id) => await world.ok(["wt", "complete", id]), args: (id) => ["wt", "undo", id, "--worktree", "--reset"] },
+  {
+    name: "undo",
+    before: async (world, id) => await world.ok(["wt", "complete", id]),
+    args: (id) => ["wt", "undo", id, "--worktree", "--reset"],
+  },
   { name: "remove", before: async () => undefined, args: (id) => ["wt", "remove", id, "--force-unmerged"] },
 ];
 
@@ -48,9 +56,21 @@ class Bed implements AsyncDisposable {
   }
 
   static async make(kind: Kind): Promise<Bed> {
-    const world = await makeWorld({ files: { "both.txt": "b\n", "dirty.txt": "d\n", "old/gone.txt": "g\n", ".bot/.gitignore": ".control\nworkspace/tasks\n" } });
+    const world = await makeWorld({
+      files: {
+        "both.txt": "b\n",
+        "dirty.txt": "d\n",
+        "old/gone.txt": "g\n",
+        ".bot/.gitignore": ".control\nworkspace/tasks\n",
+      },
+    });
     const worktree = await begin(world, "Add a login page");
-    await work(world, worktree, { "src/code.txt": "one\nTWO\nthree\n", "new/file.txt": "new\n", "old/gone.txt": null, "big.txt": "x".repeat(200_000) });
+    await work(world, worktree, {
+      "src/code.txt": "one\nTWO\nthree\n",
+      "new/file.txt": "new\n",
+      "old/gone.txt": null,
+      "big.txt": "x".repeat(200_000),
+    });
     await kind.before(world, worktree.id);
     write(world.main, { "both.txt": "staged\n", "staged.txt": "s\n" });
     await world.git("add", "both.txt", "staged.txt");
@@ -84,7 +104,8 @@ exec "${real}" "$@"
   }
 
   reset(): void {
-    for (const name of readdirSync(this.world.root)) rmSync(join(this.world.root, name), { recursive: true, force: true });
+    for (const name of readdirSync(this.world.root))
+      rmSync(join(this.world.root, name), { recursive: true, force: true });
     cpSync(this.copy, this.world.root, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
     rmSync(join(this.bin, "n"), { force: true });
   }
@@ -103,22 +124,41 @@ exec "${real}" "$@"
     const { main } = this.world;
     const refs = await run(main, "for-each-ref", "--format=%(refname)");
     const trees: string[] = [];
-    for (const ref of refs.split("\n")) trees.push(`${ref} ${await run(main, "rev-parse", `${ref}^{tree}`)} ${await run(main, "log", "--format=%s", ref)}`);
-    const worktrees = (await run(main, "worktree", "list", "--porcelain")).split("\n").filter((line) => !line.startsWith("HEAD "));
+    for (const ref of refs.split("\n"))
+      trees.push(
+        `${ref} ${await run(main, "rev-parse", `${ref}^{tree}`)} ${await run(main, "log", "--format=%s", ref)}`,
+      );
+    const worktrees = (await run(main, "worktree", "list", "--porcelain"))
+      .split("\n")
+      .filter((line) => !line.startsWith("HEAD "));
     const shown = await this.world.ok(["task", "show", this.id]);
     const list = await this.world.ok(["wt", "list"]);
     const folder = this.world.path("worktrees", "main");
     const inside: Record<string, unknown> = {};
-    for (const name of existsSync(folder) ? readdirSync(folder) : []) inside[name] = await checkoutState(join(folder, name));
+    for (const name of existsSync(folder) ? readdirSync(folder) : [])
+      inside[name] = await checkoutState(join(folder, name));
     const admin = join(main, ".git", "worktrees");
     return {
-      trees, worktrees, inside, registered: existsSync(admin) ? readdirSync(admin).toSorted() : [],
+      trees,
+      worktrees,
+      inside,
+      registered: existsSync(admin) ? readdirSync(admin).toSorted() : [],
       main: await checkoutState(main),
-      status: at(shown, "task", "status"), committed: typeof at(shown, "task", "commit_sha"),
+      status: at(shown, "task", "status"),
+      committed: typeof at(shown, "task", "commit_sha"),
       unfinished: list["unfinished"],
-      listed: (Array.isArray(list["worktrees"]) ? list["worktrees"] : []).map((it: unknown) => [at(it, "path"), at(it, "fault"), at(it, "merged"), at(it, "dirty"), at(it, "locked"), at(it, "slot")]),
+      listed: (Array.isArray(list["worktrees"]) ? list["worktrees"] : []).map((it: unknown) => [
+        at(it, "path"),
+        at(it, "fault"),
+        at(it, "merged"),
+        at(it, "dirty"),
+        at(it, "locked"),
+        at(it, "slot"),
+      ]),
       // What a killed git left in the trash is where it belongs.
-      locks: [...new Bun.Glob("**/*.lock").scanSync({ cwd: join(main, ".git"), dot: true })].filter((path) => !path.startsWith("dotbot/trash/")),
+      locks: [...new Bun.Glob("**/*.lock").scanSync({ cwd: join(main, ".git"), dot: true })].filter(
+        (path) => !path.startsWith("dotbot/trash/"),
+      ),
       fsck: await run(main, "fsck", "--no-dangling", "--no-progress"),
     };
   }
@@ -132,60 +172,104 @@ exec "${real}" "$@"
 
 function sample<T>(items: readonly T[], n = SAMPLE): readonly T[] {
   if (ALL || items.length <= n) return items;
-  return Array.from({ length: n }, (_, i) => items[Math.floor((i * items.length) / n)]).filter((it) => it !== undefined);
+  return Array.from({ length: n }, (_, i) => items[Math.floor((i * items.length) / n)]).filter(
+    (it) => it !== undefined,
+  );
 }
 
 /** Runs again, and compares: converges, whatever was left. A refusal for good would be as bad as a loss. */
-async function converges(bed: Bed, kind: Kind, expected: unknown, what: string, killAgain?: (args: readonly string[]) => Promise<unknown>): Promise<void> {
+async function converges(
+  bed: Bed,
+  kind: Kind,
+  expected: unknown,
+  what: string,
+  killAgain?: (args: readonly string[]) => Promise<unknown>,
+): Promise<void> {
   const args = kind.args(bed.id);
   if (killAgain !== undefined) await killAgain(args);
   const again = await bed.run(args);
   const state = await bed.state();
-  expect({ what, status: again.status, stderr: again.status === 0 ? "" : again.stderr, state }).toEqual({ what, status: 0, stderr: "", state: expected });
+  expect({ what, status: again.status, stderr: again.status === 0 ? "" : again.stderr, state }).toEqual({
+    what,
+    status: 0,
+    stderr: "",
+    state: expected,
+  });
 }
 
 describe.skipIf(!strace)("killed", () => {
-  test.concurrent.each(KINDS)("$name", async (kind) => {
-    await binary();
-    await using bed = await Bed.make(kind);
-    const args = kind.args(bed.id);
-    expect(await bed.run(args)).toMatchObject({ status: 0 });
-    const expected = await bed.state();
+  test.concurrent.each(KINDS)(
+    "$name",
+    async (kind) => {
+      await binary();
+      await using bed = await Bed.make(kind);
+      const args = kind.args(bed.id);
+      expect(await bed.run(args)).toMatchObject({ status: 0 });
+      const expected = await bed.state();
 
-    // What there is to be killed at.
-    bed.reset();
-    const { calls } = await writeCalls(args, { cwd: bed.world.main });
-    bed.reset();
-    await bed.shimmed(args, { KILL_LOG: "1" });
-    const gits = readFileSync(join(bed.bin, "log"), "utf8").split("\n").filter((line) => line !== "");
-    rmSync(join(bed.bin, "log"));
-    const mutating = gits.flatMap((line, i) => (/ (?:merge|worktree add|update-ref|commit-tree|read-tree) /.test(` ${line} `) ? [i + 1] : []));
-    const inner = mutating.flatMap((n) => ["openat", "write", "renameat2", "rename", "unlink", "mkdir"].flatMap((call) => [1, 2, 4, 8].map((when) => ({ n, call, when }))));
-
-    let points = 0;
-    for (const [i, call] of sample(calls).entries()) {
+      // What there is to be killed at.
       bed.reset();
-      await killedAt(call, args, { cwd: bed.world.main });
-      points += 1;
-      // Every third time another kill comes during the recovery.
-      const again = i % 3 === 2 ? async (words: readonly string[]) => ((points += 1), await killedAt({ ...call, nth: Math.max(1, call.nth - 2) }, words, { cwd: bed.world.main })) : undefined;
-      await converges(bed, kind, expected, `${call.name} ${call.nth}`, again);
-    }
-    for (const [i, n] of sample(gits.map((_, index) => index + 1)).entries()) {
-      for (const how of ALL ? ["before", "after"] : [i % 2 === 0 ? "before" : "after"]) {
+      const { calls } = await writeCalls(args, { cwd: bed.world.main });
+      bed.reset();
+      await bed.shimmed(args, { KILL_LOG: "1" });
+      const gits = readFileSync(join(bed.bin, "log"), "utf8")
+        .split("\n")
+        .filter((line) => line !== "");
+      rmSync(join(bed.bin, "log"));
+      const mutating = gits.flatMap((line, i) =>
+        / (?:merge|worktree add|update-ref|commit-tree|read-tree) /.test(` ${line} `) ? [i + 1] : [],
+      );
+      const inner = mutating.flatMap((n) =>
+        ["openat", "write", "renameat2", "rename", "unlink", "mkdir"].flatMap((call) =>
+          [1, 2, 4, 8].map((when) => ({ n, call, when })),
+        ),
+      );
+
+      let points = 0;
+      for (const [i, call] of sample(calls).entries()) {
         bed.reset();
-        await bed.shimmed(args, { KILL_N: String(n), KILL_HOW: how });
+        await killedAt(call, args, { cwd: bed.world.main });
         points += 1;
-        const again = i % 3 === 2 ? async (words: readonly string[]) => ((points += 1), await bed.shimmed(words, { KILL_N: String(Math.max(1, n - 3)), KILL_HOW: how })) : undefined;
-        await converges(bed, kind, expected, `${how} git ${n}: ${gits[n - 1]}`, again);
+        // Every third time another kill comes during the recovery.
+        const again =
+          i % 3 === 2
+            ? async (words: readonly string[]) => (
+                (points += 1),
+                await killedAt({ ...call, nth: Math.max(1, call.nth - 2) }, words, { cwd: bed.world.main })
+              )
+            : undefined;
+        await converges(bed, kind, expected, `${call.name} ${call.nth}`, again);
       }
-    }
-    for (const [i, { n, call, when }] of sample(inner).entries()) {
-      bed.reset();
-      await bed.shimmed(args, { KILL_N: String(n), KILL_HOW: i % 2 === 0 ? "inner" : "inner-both", KILL_CALL: call, KILL_WHEN: String(when) });
-      points += 1;
-      await converges(bed, kind, expected, `in git ${n} at ${call} ${when}: ${gits[n - 1]}`);
-    }
-    console.log(`${kind.name}: ${points} kill points of ${calls.length} calls, ${2 * gits.length} at git's ends, ${inner.length} in git`);
-  }, 900_000);
+      for (const [i, n] of sample(gits.map((_, index) => index + 1)).entries()) {
+        for (const how of ALL ? ["before", "after"] : [i % 2 === 0 ? "before" : "after"]) {
+          bed.reset();
+          await bed.shimmed(args, { KILL_N: String(n), KILL_HOW: how });
+          points += 1;
+          const again =
+            i % 3 === 2
+              ? async (words: readonly string[]) => (
+                  (points += 1),
+                  await bed.shimmed(words, { KILL_N: String(Math.max(1, n - 3)), KILL_HOW: how })
+                )
+              : undefined;
+          await converges(bed, kind, expected, `${how} git ${n}: ${gits[n - 1]}`, again);
+        }
+      }
+      for (const [i, { n, call, when }] of sample(inner).entries()) {
+        bed.reset();
+        await bed.shimmed(args, {
+          KILL_N: String(n),
+          KILL_HOW: i % 2 === 0 ? "inner" : "inner-both",
+          KILL_CALL: call,
+          KILL_WHEN: String(when),
+        });
+        points += 1;
+        await converges(bed, kind, expected, `in git ${n} at ${call} ${when}: ${gits[n - 1]}`);
+      }
+      console.log(
+        `${kind.name}: ${points} kill points of ${calls.length} calls, ${2 * gits.length} at git's ends, ${inner.length} in git`,
+      );
+    },
+    900_000,
+  );
 });

@@ -24,12 +24,21 @@ export async function beginTask(world: World, id: string, ...flags: readonly str
 }
 
 /** Commits these files in the worktree (null removes one), and says that its task is done. */
-export async function work(world: World, worktree: Worktree, files: Readonly<Record<string, string | null>>, message = "work"): Promise<void> {
+export async function work(
+  world: World,
+  worktree: Worktree,
+  files: Readonly<Record<string, string | null>>,
+  message = "work",
+): Promise<void> {
   await commit(worktree.path, files, message);
   await world.ok(["task", "done", worktree.id]);
 }
 
-export async function commit(checkout: string, files: Readonly<Record<string, string | null>>, message = "work"): Promise<void> {
+export async function commit(
+  checkout: string,
+  files: Readonly<Record<string, string | null>>,
+  message = "work",
+): Promise<void> {
   for (const [path, content] of Object.entries(files)) {
     if (content === null) await run(checkout, "rm", "-q", "--", path);
     else write(checkout, { [path]: content });
@@ -63,14 +72,21 @@ export function filesBelow(root: string, folder = ""): [string, string][] {
     if (path === ".git" || path === ".bot/.control" || path === ".bot/workspace/tasks") return [];
     const stat = lstatSync(join(root, path));
     if (stat.isSymbolicLink()) return [[path, `link to ${readlinkSync(join(root, path))}`]];
-    return stat.isDirectory() ? filesBelow(root, path) : [[path, `${(stat.mode & 0o111) !== 0 ? "x " : ""}${readFileSync(join(root, path), "latin1")}`]];
+    return stat.isDirectory()
+      ? filesBelow(root, path)
+      : [[path, `${(stat.mode & 0o111) !== 0 ? "x " : ""}${readFileSync(join(root, path), "latin1")}`]];
   });
 }
 
 /** Refs without what dotbot keeps, as `name → commit`. */
 export async function branches(repo: string): Promise<Record<string, string>> {
   const text = await run(repo, "for-each-ref", "--format=%(refname:short) %(objectname)", "refs/heads");
-  return Object.fromEntries(text.split("\n").filter((line) => line !== "").map((line) => line.split(" ") as [string, string]));
+  return Object.fromEntries(
+    text
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => line.split(" ") as [string, string]),
+  );
 }
 
 export async function subjects(repo: string, rev = "main"): Promise<string[]> {

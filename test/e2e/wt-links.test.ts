@@ -3,7 +3,17 @@
  * along, or reaches through. And what a branch does to the queue's own files stays behind.
  */
 import { describe, expect, test } from "bun:test";
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 
 import { run, tryRun, write } from "../kit/git.ts";
@@ -20,34 +30,71 @@ async function linkedWorld(): Promise<{ world: World; wt: Worktree; other: Workt
 }
 
 function queueFiles(main: string): string[] {
-  return readdirSync(join(main, ".bot", "workspace", "tasks"), { recursive: true }).map(String).toSorted();
+  return readdirSync(join(main, ".bot", "workspace", "tasks"), { recursive: true })
+    .map(String)
+    .toSorted();
 }
 
 const COMMANDS: readonly (readonly [title: string, run: (path: string) => Promise<unknown>])[] = [
-  ["add -A and commit", async (path) => (write(path, { "new.txt": "n\n" }), await run(path, "add", "-A"), await run(path, "commit", "-q", "-m", "x"))],
-  ["commit -a", async (path) => (write(path, { "README.md": "x\n" }), await run(path, "commit", "-q", "-a", "-m", "x"))],
+  [
+    "add -A and commit",
+    async (path) => (
+      write(path, { "new.txt": "n\n" }),
+      await run(path, "add", "-A"),
+      await run(path, "commit", "-q", "-m", "x")
+    ),
+  ],
+  [
+    "commit -a",
+    async (path) => (write(path, { "README.md": "x\n" }), await run(path, "commit", "-q", "-a", "-m", "x")),
+  ],
   ["reset --hard", async (path) => (write(path, { "README.md": "x\n" }), await run(path, "reset", "-q", "--hard"))],
-  ["stash -u and pop", async (path) => (write(path, { "README.md": "x\n", "u.txt": "u\n" }), await run(path, "stash", "-q", "-u"), await run(path, "stash", "pop", "-q"), rmSync(join(path, "u.txt")), await run(path, "checkout", "-q", "--", "."))],
-  ["rebase", async (path) => (write(path, { "new.txt": "n\n" }), await run(path, "add", "-A"), await run(path, "commit", "-q", "-m", "x"), await run(path, "rebase", "-q", "--force-rebase", "main"))],
-  ["checkout away and back", async (path) => {
-    const branch = await run(path, "branch", "--show-current");
-    await run(path, "checkout", "-q", "-b", "away");
-    await run(path, "checkout", "-q", branch);
-  }],
+  [
+    "stash -u and pop",
+    async (path) => (
+      write(path, { "README.md": "x\n", "u.txt": "u\n" }),
+      await run(path, "stash", "-q", "-u"),
+      await run(path, "stash", "pop", "-q"),
+      rmSync(join(path, "u.txt")),
+      await run(path, "checkout", "-q", "--", ".")
+    ),
+  ],
+  [
+    "rebase",
+    async (path) => (
+      write(path, { "new.txt": "n\n" }),
+      await run(path, "add", "-A"),
+      await run(path, "commit", "-q", "-m", "x"),
+      await run(path, "rebase", "-q", "--force-rebase", "main")
+    ),
+  ],
+  [
+    "checkout away and back",
+    async (path) => {
+      const branch = await run(path, "branch", "--show-current");
+      await run(path, "checkout", "-q", "-b", "away");
+      await run(path, "checkout", "-q", branch);
+    },
+  ],
   ["clean -fd", async (path) => (write(path, { "u.txt": "u\n" }), await run(path, "clean", "-q", "-f", "-d"))],
 ];
 
 describe("links", () => {
-  test.each(COMMANDS)("survive %s, and nothing of the queue is committed or changed elsewhere", async (_title, command) => {
-    await using linked = await linkedWorld();
-    const { world, wt, other } = linked;
-    const before = [await checkoutState(world.main), queueFiles(world.main), await checkoutState(other.path)];
-    await command(wt.path);
-    for (const link of LINKS) expect(readlinkSync(join(wt.path, link))).toBe(join(world.main, link));
-    expect(await run(wt.path, "log", "--format=", "--name-only", "main..HEAD", "--", ".bot")).toBe("");
-    expect(await run(wt.path, "status", "--porcelain")).toBe("");
-    expect([await checkoutState(world.main), queueFiles(world.main), await checkoutState(other.path)]).toEqual(before);
-  });
+  test.each(COMMANDS)(
+    "survive %s, and nothing of the queue is committed or changed elsewhere",
+    async (_title, command) => {
+      await using linked = await linkedWorld();
+      const { world, wt, other } = linked;
+      const before = [await checkoutState(world.main), queueFiles(world.main), await checkoutState(other.path)];
+      await command(wt.path);
+      for (const link of LINKS) expect(readlinkSync(join(wt.path, link))).toBe(join(world.main, link));
+      expect(await run(wt.path, "log", "--format=", "--name-only", "main..HEAD", "--", ".bot")).toBe("");
+      expect(await run(wt.path, "status", "--porcelain")).toBe("");
+      expect([await checkoutState(world.main), queueFiles(world.main), await checkoutState(other.path)]).toEqual(
+        before,
+      );
+    },
+  );
 
   test("go with the worktree, and not what they lead to", async () => {
     await using linked = await linkedWorld();
@@ -82,7 +129,8 @@ describe("links", () => {
   test("aren't made in a project that tracks its queue", async () => {
     await using world = await makeWorld({ tracked: true });
     const wt = await begin(world, "One");
-    for (const link of LINKS) expect(lstatSync(join(wt.path, link), { throwIfNoEntry: false })?.isSymbolicLink() ?? false).toBe(false);
+    for (const link of LINKS)
+      expect(lstatSync(join(wt.path, link), { throwIfNoEntry: false })?.isSymbolicLink() ?? false).toBe(false);
   });
 
   test("aren't made where git wouldn't ignore them", async () => {
@@ -94,17 +142,37 @@ describe("links", () => {
 
 describe("a branch and the queue's files", () => {
   const rows: readonly (readonly [title: string, change: (path: string, file: string) => void, ignored: RegExp])[] = [
-    ["edited one", (path, file) => writeFileSync(join(path, file), readFileSync(join(path, file), "utf8").replace('"priority"', '"x_edited":1,"priority"')), /\.json$/],
+    [
+      "edited one",
+      (path, file) =>
+        writeFileSync(
+          join(path, file),
+          readFileSync(join(path, file), "utf8").replace('"priority"', '"x_edited":1,"priority"'),
+        ),
+      /\.json$/,
+    ],
     ["deleted them", (path) => rmSync(join(path, ".bot", "workspace", "tasks"), { recursive: true }), /\.json$/],
-    ["put a link in their place", (path) => {
-      rmSync(join(path, ".bot", "workspace", "tasks"), { recursive: true });
-      symlinkSync("/nowhere", join(path, ".bot", "workspace", "tasks"));
-    }, /tasks/],
-    ["put a link in place of .bot", (path) => {
-      rmSync(join(path, ".bot"), { recursive: true });
-      symlinkSync("/nowhere", join(path, ".bot"));
-    }, /^\.bot$/],
-    ["added some of its own", (path) => write(path, { ".bot/workspace/tasks/samples/own.json": "{}\n", ".bot/.control/state": "x\n" }), /own\.json$/],
+    [
+      "put a link in their place",
+      (path) => {
+        rmSync(join(path, ".bot", "workspace", "tasks"), { recursive: true });
+        symlinkSync("/nowhere", join(path, ".bot", "workspace", "tasks"));
+      },
+      /tasks/,
+    ],
+    [
+      "put a link in place of .bot",
+      (path) => {
+        rmSync(join(path, ".bot"), { recursive: true });
+        symlinkSync("/nowhere", join(path, ".bot"));
+      },
+      /^\.bot$/,
+    ],
+    [
+      "added some of its own",
+      (path) => write(path, { ".bot/workspace/tasks/samples/own.json": "{}\n", ".bot/.control/state": "x\n" }),
+      /own\.json$/,
+    ],
   ];
   test.each(rows)("that %s leaves that behind, and lands the rest", async (_title, change, ignored) => {
     await using world = await makeWorld({ tracked: true, files: { ".bot/.gitignore": "" } });
@@ -137,7 +205,10 @@ describe("a branch and the queue's files", () => {
     await world.ok(["task", "done", wt.id]);
     const refusal = await world.refused("REFUSED", ["wt", "complete", wt.id]);
     expect(refusal.message).toContain("as done, and the queue has that task as todo");
-    expect(await world.ok(["wt", "complete", wt.id, "--ignore-queue-changes"])).toMatchObject({ outcome: "landed", files: ["work.txt"] });
+    expect(await world.ok(["wt", "complete", wt.id, "--ignore-queue-changes"])).toMatchObject({
+      outcome: "landed",
+      files: ["work.txt"],
+    });
     expect(at(await world.ok(["task", "list", "--status", "todo"]), "tasks", 0, "name")).toBe("Bystander");
   });
 

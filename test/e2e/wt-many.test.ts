@@ -8,14 +8,17 @@ import { makeRepo, run, write } from "../kit/git.ts";
 import { at, makeWorld, type World } from "../kit/world.ts";
 import { begin, branches, commit, subjects, work, type Worktree } from "./wt-kit.ts";
 
-const addTask = async (world: World, name: string): Promise<string> => String(at(await world.ok(["task", "add", name]), "task", "id"));
+const addTask = async (world: World, name: string): Promise<string> =>
+  String(at(await world.ok(["task", "add", name]), "task", "id"));
 
 describe("many at once", () => {
   test("20 creates: 20 worktrees, no stray branch, slots of their own", async () => {
     await using world = await makeWorld();
     const ids: string[] = [];
     for (let i = 0; i < 20; i++) ids.push(await addTask(world, `Task ${i}`));
-    const children = await Promise.all(ids.map(async (id) => await start(["wt", "create", id, "--lock-wait", "120s", "--json"], { cwd: world.main })));
+    const children = await Promise.all(
+      ids.map(async (id) => await start(["wt", "create", id, "--lock-wait", "120s", "--json"], { cwd: world.main })),
+    );
     const results = await Promise.all(children.map(async (child) => await outcome(child)));
     expect(results.map((it) => it.status)).toEqual(ids.map(() => 0));
     expect(Object.keys(await branches(world.main))).toHaveLength(21);
@@ -28,7 +31,12 @@ describe("many at once", () => {
   test("two callers, one task: one worktree", async () => {
     await using world = await makeWorld();
     const id = await addTask(world, "One");
-    const children = await Promise.all(["ada", "bob"].map(async (owner) => await start(["wt", "create", id, "--owner", owner, "--lock-wait", "60s", "--json"], { cwd: world.main })));
+    const children = await Promise.all(
+      ["ada", "bob"].map(
+        async (owner) =>
+          await start(["wt", "create", id, "--owner", owner, "--lock-wait", "60s", "--json"], { cwd: world.main }),
+      ),
+    );
     const statuses = (await Promise.all(children.map(async (child) => await outcome(child)))).map((it) => it.status);
     expect(statuses.toSorted((a, b) => a - b)).toEqual([0, 4]);
     expect(await world.ok(["wt", "list"])).toMatchObject({ total: 1 });
@@ -42,7 +50,11 @@ describe("many at once", () => {
       await work(world, wt, { [`file-${i}.txt`]: `${i}\n` });
       all.push(wt);
     }
-    const children = await Promise.all(all.map(async (wt) => await start(["wt", "complete", wt.id, "--lock-wait", "120s", "--json"], { cwd: world.main })));
+    const children = await Promise.all(
+      all.map(
+        async (wt) => await start(["wt", "complete", wt.id, "--lock-wait", "120s", "--json"], { cwd: world.main }),
+      ),
+    );
     const results = await Promise.all(children.map(async (child) => await outcome(child)));
     expect(results.filter((it) => it.status !== 0)).toEqual([]);
     expect(await subjects(world.main)).toHaveLength(13);
@@ -61,7 +73,9 @@ describe("many at once", () => {
     const child = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "inherit" });
     const reader = child.stdout.getReader();
     await reader.read();
-    expect((await world.refused("LOCKED", ["wt", "remove", wt.id, "--lock-wait", "200ms"])).message).toContain("process 4711 (\"wt create by hand\")");
+    expect((await world.refused("LOCKED", ["wt", "remove", wt.id, "--lock-wait", "200ms"])).message).toContain(
+      'process 4711 ("wt create by hand")',
+    );
     // It dies with its holder.
     child.kill("SIGKILL");
     await child.exited;
@@ -73,8 +87,19 @@ describe("run", () => {
   test("one: its environment, its status, its worktree", async () => {
     await using world = await makeWorld();
     const id = await addTask(world, "One");
-    const ran = await world.dotbot(["wt", "run", id, "--", "sh", "-c", 'pwd; echo "$DOTBOT_TASK_ID $DOTBOT_SLOT"; exit 7']);
-    expect(ran).toMatchObject({ status: 7, stdout: `${world.path("worktrees", "main", `task-${id.slice(0, 8)}-one`)}\n${id} 1\n` });
+    const ran = await world.dotbot([
+      "wt",
+      "run",
+      id,
+      "--",
+      "sh",
+      "-c",
+      'pwd; echo "$DOTBOT_TASK_ID $DOTBOT_SLOT"; exit 7',
+    ]);
+    expect(ran).toMatchObject({
+      status: 7,
+      stdout: `${world.path("worktrees", "main", `task-${id.slice(0, 8)}-one`)}\n${id} 1\n`,
+    });
     expect(at(await world.ok(["task", "show", id]), "task", "status")).toBe("in-progress");
     expect((await world.dotbot(["wt", "run", id])).stderr).toContain("it comes behind --".replace("it", "It"));
   });
@@ -84,11 +109,31 @@ describe("run", () => {
     for (let i = 0; i < 4; i++) await addTask(world, `Task ${i}`);
     const bad = await addTask(world, "Bad");
     const script = `if [ "$DOTBOT_TASK_ID" = ${bad} ]; then echo broken; exit 3; fi; echo x > "f-$DOTBOT_SLOT-$$"; git add -A; git commit -qm x`;
-    const ran = await world.dotbot(["wt", "run", "--next", "--loop", "--slots", "2", "--lock-wait", "60s", "--json", "--", "sh", "-c", script]);
+    const ran = await world.dotbot([
+      "wt",
+      "run",
+      "--next",
+      "--loop",
+      "--slots",
+      "2",
+      "--lock-wait",
+      "60s",
+      "--json",
+      "--",
+      "sh",
+      "-c",
+      script,
+    ]);
     expect(ran.status).toBe(1);
     const answer: unknown = JSON.parse(ran.stdout);
     const outcomes = (at(answer, "runs") as unknown[]).map((it) => String(at(it, "outcome")));
-    expect(outcomes.toSorted((a, b) => a.localeCompare(b))).toEqual(["completed", "completed", "completed", "completed", "failed"]);
+    expect(outcomes.toSorted((a, b) => a.localeCompare(b))).toEqual([
+      "completed",
+      "completed",
+      "completed",
+      "completed",
+      "failed",
+    ]);
     expect(await subjects(world.main)).toHaveLength(5);
     expect(at(await world.ok(["task", "show", bad]), "task", "status")).toBe("failed");
     expect(await world.git("status", "--porcelain")).toBe("");
@@ -96,18 +141,25 @@ describe("run", () => {
 
   test("nothing to pick is an answer", async () => {
     await using world = await makeWorld();
-    expect(await world.dotbot(["wt", "run", "--next", "--", "true"])).toMatchObject({ status: 1, stdout: "nothing to pick\n" });
+    expect(await world.dotbot(["wt", "run", "--next", "--", "true"])).toMatchObject({
+      status: 1,
+      stdout: "nothing to pick\n",
+    });
   });
 
   test("a signal reaches the command", async () => {
     await using world = await makeWorld();
     const id = await addTask(world, "One");
-    const child = await start(["wt", "run", id, "--", "sh", "-c", 'trap "echo heard; exit 5" TERM; echo ready; while :; do sleep 0.05; done'], { cwd: world.main });
+    const child = await start(
+      ["wt", "run", id, "--", "sh", "-c", 'trap "echo heard; exit 5" TERM; echo ready; while :; do sleep 0.05; done'],
+      { cwd: world.main },
+    );
     const reader = child.stdout.getReader();
     let text = "";
     while (!text.includes("ready")) text += new TextDecoder().decode((await reader.read()).value);
     child.kill("SIGTERM");
-    for (let part = await reader.read(); !part.done; part = await reader.read()) text += new TextDecoder().decode(part.value);
+    for (let part = await reader.read(); !part.done; part = await reader.read())
+      text += new TextDecoder().decode(part.value);
     await child.exited;
     expect(text).toContain("heard");
   }, 30_000);
@@ -119,12 +171,22 @@ describe("adopt, prune, repair, look", () => {
     const id = await addTask(world, "One");
     await world.ok(["task", "start", id]);
     await world.git("worktree", "add", "-q", "-b", "agent/x", world.path("agent tree"));
-    expect(await world.refused("INVALID_INPUT", ["wt", "adopt", world.path("agent tree")])).toMatchObject({ hint: "name the task" });
-    expect(await world.ok(["wt", "adopt", world.path("agent tree"), "--task", id])).toMatchObject({ changed: true, branch: "agent/x", base: "main" });
+    expect(await world.refused("INVALID_INPUT", ["wt", "adopt", world.path("agent tree")])).toMatchObject({
+      hint: "name the task",
+    });
+    expect(await world.ok(["wt", "adopt", world.path("agent tree"), "--task", id])).toMatchObject({
+      changed: true,
+      branch: "agent/x",
+      base: "main",
+    });
     expect(await world.ok(["wt", "adopt", world.path("agent tree"), "--task", id])).toMatchObject({ changed: false });
     await commit(world.path("agent tree"), { "a.txt": "a\n" });
     await world.ok(["task", "done", id]);
-    expect(await world.ok(["wt", "complete", id])).toMatchObject({ outcome: "landed", removed: true, branchDeleted: true });
+    expect(await world.ok(["wt", "complete", id])).toMatchObject({
+      outcome: "landed",
+      removed: true,
+      branchDeleted: true,
+    });
   });
 
   test("prune lists, and removes with --yes only; work that is nowhere else stays", async () => {
@@ -134,15 +196,21 @@ describe("adopt, prune, repair, look", () => {
     await commit(kept.path, { "k.txt": "k\n" });
     // A task with a worktree can't be removed: only a loss of the queue leaves a worktree without one.
     rmSync(join(world.main, ".git", "dotbot"), { recursive: true });
-    for (const wt of [kept, gone]) for (const file of new Bun.Glob(`*/*${wt.id8}.json`).scanSync(world.tasks)) rmSync(join(world.tasks, file));
+    for (const wt of [kept, gone])
+      for (const file of new Bun.Glob(`*/*${wt.id8}.json`).scanSync(world.tasks)) rmSync(join(world.tasks, file));
     renameSync(moved.path, world.path("somewhere"));
     await world.git("branch", "task/0badc0de-merged", "main");
     const found = await world.ok(["wt", "prune"]);
     const kinds = (found["orphans"] as unknown[]).map((it) => [at(it, "kind"), at(it, "keeps") === null]);
-    expect(kinds.toSorted((a, b) => String(a).localeCompare(String(b)))).toEqual([["branch-without-worktree", true], ["folder-without-task", false], ["folder-without-task", true], ["task-without-folder", true]]);
+    expect(kinds.toSorted((a, b) => String(a).localeCompare(String(b)))).toEqual([
+      ["branch-without-worktree", true],
+      ["folder-without-task", false],
+      ["folder-without-task", true],
+      ["task-without-folder", true],
+    ]);
     expect(existsSync(gone.path)).toBe(true);
     const pruned = await world.ok(["wt", "prune", "--yes"]);
-    expect((pruned["removed"] as unknown[])).toHaveLength(3);
+    expect(pruned["removed"] as unknown[]).toHaveLength(3);
     expect([existsSync(gone.path), existsSync(kept.path)]).toEqual([false, true]);
     expect(Object.keys(await branches(world.main))).toContain(kept.branch);
   });
@@ -153,7 +221,9 @@ describe("adopt, prune, repair, look", () => {
     renameSync(world.path("worktrees"), world.path("unmounted"));
     const found = await world.ok(["wt", "prune", "--yes"]);
     expect(found["removed"]).toEqual([]);
-    expect((found["orphans"] as unknown[]).every((it) => String(at(it, "keeps")).includes("isn't there either"))).toBe(true);
+    expect((found["orphans"] as unknown[]).every((it) => String(at(it, "keeps")).includes("isn't there either"))).toBe(
+      true,
+    );
     mkdirSync(world.path("worktrees", "main"), { recursive: true });
     expect((await world.refused("REFUSED", ["wt", "prune", "--yes"])).message).toContain("more than half");
     expect(Object.keys(await branches(world.main))).toHaveLength(4);
@@ -183,9 +253,17 @@ describe("adopt, prune, repair, look", () => {
     expect((await world.dotbot(["wt", "path", wt.id])).stdout).toBe(`${wt.path}\n`);
     expect((await world.dotbot(["wt", "switch", wt.id])).stdout).toBe(`${wt.path}\n`);
     expect((await world.dotbot(["wt", "switch"], { cwd: wt.path })).stdout).toBe(`${world.main}\n`);
-    expect(await world.ok(["wt", "diff", wt.id])).toMatchObject({ files: ["README.md", "a.txt"], untracked: ["u.txt"], base: "main" });
+    expect(await world.ok(["wt", "diff", wt.id])).toMatchObject({
+      files: ["README.md", "a.txt"],
+      untracked: ["u.txt"],
+      base: "main",
+    });
     expect(await world.ok(["wt", "log", wt.id])).toMatchObject({ commits: [{ subject: "add a" }] });
-    expect(await world.ok(["wt", "status", wt.id])).toMatchObject({ dirty: ["README.md"], untracked: ["u.txt"], exists: true });
+    expect(await world.ok(["wt", "status", wt.id])).toMatchObject({
+      dirty: ["README.md"],
+      untracked: ["u.txt"],
+      exists: true,
+    });
     expect(await world.ok(["wt", "list"])).toMatchObject({ worktrees: [{ ahead: 1, behind: 1, dirty: true }] });
     await world.refused("NOT_FOUND", ["wt", "path", await addTask(world, "Other")]);
   });
@@ -213,13 +291,22 @@ describe("layouts", () => {
     const path = String(at(await world.ok(["wt", "create", id], { cwd: main }), "path"));
     await commit(path, { "work.txt": "w\n" });
     await world.ok(["task", "done"], { cwd: path });
-    expect(await world.ok(["wt", "complete", id], { cwd: main })).toMatchObject({ outcome: "landed", removed: true, branchDeleted: true });
+    expect(await world.ok(["wt", "complete", id], { cwd: main })).toMatchObject({
+      outcome: "landed",
+      removed: true,
+      branchDeleted: true,
+    });
     expect(await world.ok(["wt", "undo", id, "--worktree"], { cwd: main })).toMatchObject({ changed: true });
     expect(await world.ok(["wt", "remove", id, "--force-unmerged"], { cwd: main })).toMatchObject({ changed: true });
   };
 
   const names: readonly (readonly [title: string, name: string])[] = [
-    ["spaces", "a b  c"], ["a newline", "a\nb"], ["unicode", "größe-日本"], ["a leading dash", "-rf"], ["a trailing blank", "end "], ["glob and shell characters", "*[x]$(id)'\""],
+    ["spaces", "a b  c"],
+    ["a newline", "a\nb"],
+    ["unicode", "größe-日本"],
+    ["a leading dash", "-rf"],
+    ["a trailing blank", "end "],
+    ["glob and shell characters", "*[x]$(id)'\""],
   ];
   test.each(names)("a folder's name with %s", async (_title, name) => {
     await using world = await makeWorld();
@@ -256,7 +343,11 @@ describe("layouts", () => {
     await using world = await makeWorld();
     const other = await makeRepo(world.path("other"));
     // In what looks like a hook the identity of the hook's commit isn't ours.
-    for (const [key, value] of [["user.name", "Ada Tester"], ["user.email", "ada@example.invalid"]] as const) await world.git("config", key, value);
+    for (const [key, value] of [
+      ["user.name", "Ada Tester"],
+      ["user.email", "ada@example.invalid"],
+    ] as const)
+      await world.git("config", key, value);
     const env = { GIT_DIR: join(other, ".git"), GIT_WORK_TREE: other, GIT_INDEX_FILE: join(other, ".git", "index") };
     const id = String(at(await world.ok(["task", "add", "One"], { env }), "task", "id"));
     const path = String(at(await world.ok(["wt", "create", id], { env }), "path"));

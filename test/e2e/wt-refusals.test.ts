@@ -1,6 +1,16 @@
 /** What worktree verbs say no to, and that nothing has changed then. The message is for people, the code and the example for programs. */
 import { describe, expect, test } from "bun:test";
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 
 import { makeRepo, run, write } from "../kit/git.ts";
@@ -8,7 +18,8 @@ import { requireTool } from "../kit/tools.ts";
 import { at, makeWorld, type World } from "../kit/world.ts";
 import { begin, branches, checkoutState, commit, fails, readyWorld, subjects, work, type Worktree } from "./wt-kit.ts";
 
-const addTask = async (world: World, name: string): Promise<string> => String(at(await world.ok(["task", "add", name]), "task", "id"));
+const addTask = async (world: World, name: string): Promise<string> =>
+  String(at(await world.ok(["task", "add", name]), "task", "id"));
 
 function hook(main: string, name: string, script: string): void {
   mkdirSync(join(main, ".git", "hooks"), { recursive: true });
@@ -20,7 +31,9 @@ describe("create", () => {
   test("no such task", async () => {
     await using world = await makeWorld();
     await world.ok(["task", "add", "Add a login page"]);
-    expect(await world.refused("TASK_NOT_FOUND", ["wt", "create", "Add a login pag"])).toMatchObject({ example: expect.stringContaining("dotbot") });
+    expect(await world.refused("TASK_NOT_FOUND", ["wt", "create", "Add a login pag"])).toMatchObject({
+      example: expect.stringContaining("dotbot"),
+    });
   });
 
   test("a task that can't be started", async () => {
@@ -37,7 +50,9 @@ describe("create", () => {
     const fresh = await makeRepo(world.path("fresh"), { files: {} });
     mkdirSync(join(fresh, ".bot"));
     const id = String(at(await world.ok(["task", "add", "One"], { cwd: fresh }), "task", "id"));
-    expect(await world.refused("REFUSED", ["wt", "create", id], { cwd: fresh })).toMatchObject({ example: "git commit --allow-empty -m 'first commit'" });
+    expect(await world.refused("REFUSED", ["wt", "create", id], { cwd: fresh })).toMatchObject({
+      example: "git commit --allow-empty -m 'first commit'",
+    });
   });
 
   test("a branch called task in the way", async () => {
@@ -101,33 +116,68 @@ describe("create", () => {
 });
 
 describe("complete, from the task's side", () => {
-  const rows: readonly (readonly [title: string, change: (wt: Worktree, world: World) => unknown, code: string, says: string])[] = [
-    ["detached", async (wt) => (await run(wt.path, "checkout", "-q", "--detach"), await commit(wt.path, { "more.txt": "m\n" })), "REFUSED", "detached"],
+  const rows: readonly (readonly [
+    title: string,
+    change: (wt: Worktree, world: World) => unknown,
+    code: string,
+    says: string,
+  ])[] = [
+    [
+      "detached",
+      async (wt) => (await run(wt.path, "checkout", "-q", "--detach"), await commit(wt.path, { "more.txt": "m\n" })),
+      "REFUSED",
+      "detached",
+    ],
     ["on another branch", async (wt) => await run(wt.path, "switch", "-q", "-c", "other"), "REFUSED", 'on "other"'],
-    ["mid-rebase", async (wt, world) => {
-      await commit(world.main, { "work.txt": "theirs\n" });
-      await fails(wt.path, "rebase", "main");
-    }, "REFUSED", "rebase goes on"],
-    ["mid-merge", async (wt, world) => {
-      await commit(world.main, { "work.txt": "theirs\n" });
-      await fails(wt.path, "merge", "main");
-    }, "REFUSED", "merge goes on"],
+    [
+      "mid-rebase",
+      async (wt, world) => {
+        await commit(world.main, { "work.txt": "theirs\n" });
+        await fails(wt.path, "rebase", "main");
+      },
+      "REFUSED",
+      "rebase goes on",
+    ],
+    [
+      "mid-merge",
+      async (wt, world) => {
+        await commit(world.main, { "work.txt": "theirs\n" });
+        await fails(wt.path, "merge", "main");
+      },
+      "REFUSED",
+      "merge goes on",
+    ],
     ["mid-bisect", async (wt) => await run(wt.path, "bisect", "start"), "REFUSED", "bisect goes on"],
     ["moved", (wt, world) => renameSync(wt.path, world.path("elsewhere")), "NOT_FOUND", "isn't there"],
     ["deleted", (wt) => rmSync(wt.path, { recursive: true }), "NOT_FOUND", "isn't there"],
     ["without its .git file", (wt) => rmSync(join(wt.path, ".git")), "REFUSED", "don't name each other"],
-    ["replaced by another repository", async (wt) => {
-      rmSync(wt.path, { recursive: true });
-      await makeRepo(wt.path);
-    }, "REFUSED", "isn't a checkout of this repository"],
-    ["with a clone in an ignored folder", async (wt) => {
-      await commit(wt.path, { ".gitignore": "build/\n" });
-      await makeRepo(join(wt.path, "build", "clone"));
-    }, "REFUSED", '"build/clone"'],
-    ["with a worktree in an ignored folder", async (wt) => {
-      await commit(wt.path, { ".gitignore": "build/\n" });
-      await run(wt.path, "worktree", "add", "-q", "--detach", join(wt.path, "build", "tree"));
-    }, "REFUSED", '"build/tree"'],
+    [
+      "replaced by another repository",
+      async (wt) => {
+        rmSync(wt.path, { recursive: true });
+        await makeRepo(wt.path);
+      },
+      "REFUSED",
+      "isn't a checkout of this repository",
+    ],
+    [
+      "with a clone in an ignored folder",
+      async (wt) => {
+        await commit(wt.path, { ".gitignore": "build/\n" });
+        await makeRepo(join(wt.path, "build", "clone"));
+      },
+      "REFUSED",
+      '"build/clone"',
+    ],
+    [
+      "with a worktree in an ignored folder",
+      async (wt) => {
+        await commit(wt.path, { ".gitignore": "build/\n" });
+        await run(wt.path, "worktree", "add", "-q", "--detach", join(wt.path, "build", "tree"));
+      },
+      "REFUSED",
+      '"build/tree"',
+    ],
   ];
   test.each(rows)("a worktree %s", async (_title, change, code, says) => {
     await using ready = await readyWorld();
@@ -173,7 +223,9 @@ describe("complete, from the task's side", () => {
     await run(wt.path, "submodule", "update", "-q", "--init");
     await commit(join(wt.path, "lib"), { "unpushed.txt": "u\n" });
     await work(world, wt, { "work.txt": "w\n" });
-    expect((await world.refused("DIRTY", ["wt", "complete", wt.id])).message).toContain("commits that aren't on any remote");
+    expect((await world.refused("DIRTY", ["wt", "complete", wt.id])).message).toContain(
+      "commits that aren't on any remote",
+    );
     await run(join(wt.path, "lib"), "push", "-q", "origin", "HEAD:refs/heads/pushed");
     expect(await world.ok(["wt", "complete", wt.id])).toMatchObject({ outcome: "landed", removed: true });
   });
@@ -184,7 +236,9 @@ describe("complete, from the base's side", () => {
     await using ready = await readyWorld();
     const { world, worktree } = ready;
     await world.git("branch", "-m", "main", "trunk");
-    expect((await world.refused("NOT_FOUND", ["wt", "complete", worktree.id])).message).toContain('"main" doesn\'t exist');
+    expect((await world.refused("NOT_FOUND", ["wt", "complete", worktree.id])).message).toContain(
+      '"main" doesn\'t exist',
+    );
   });
 
   const operations: readonly (readonly [string, (main: string) => Promise<unknown>])[] = [
@@ -206,7 +260,9 @@ describe("complete, from the base's side", () => {
     await world.git("switch", "-q", "main");
     await begins(world.main);
     const before = await checkoutState(world.main);
-    expect((await world.refused("REFUSED", ["wt", "complete", wt.id])).message).toContain(`in the middle of a ${operation}`);
+    expect((await world.refused("REFUSED", ["wt", "complete", wt.id])).message).toContain(
+      `in the middle of a ${operation}`,
+    );
     expect(await checkoutState(world.main)).toEqual(before);
   });
 
@@ -216,35 +272,65 @@ describe("complete, from the base's side", () => {
     await world.git("switch", "-q", "--detach");
     await world.git("worktree", "add", "-q", world.path("base"), "main");
     renameSync(world.path("base"), world.path("away"));
-    expect((await world.refused("REFUSED", ["wt", "complete", worktree.id])).message).toContain("which can't be reached");
+    expect((await world.refused("REFUSED", ["wt", "complete", worktree.id])).message).toContain(
+      "which can't be reached",
+    );
   });
 
   const rejecting: readonly (readonly [title: string, setUp: (world: World) => unknown, code: string])[] = [
     ["a commit-msg hook", (world) => hook(world.main, "commit-msg", "echo 'say why' >&2; exit 1"), "REJECTED"],
-    ["a reference-transaction hook", (world) => hook(world.main, "reference-transaction", 'if [ "$1" = prepared ] && grep -q refs/heads/main; then exit 1; fi'), "REJECTED"],
-    ["signing", async (world) => (await world.git("config", "commit.gpgSign", "true"), await world.git("config", "gpg.program", "/bin/false")), "REJECTED"],
-    ["a smudge filter", async (world) => (await world.git("config", "filter.x.smudge", "/bin/false"), await world.git("config", "filter.x.clean", "cat"), await world.git("config", "filter.x.required", "true"), write(world.main, { ".git/info/attributes": "work.txt filter=x\n" })), "REJECTED"],
+    [
+      "a reference-transaction hook",
+      (world) =>
+        hook(world.main, "reference-transaction", 'if [ "$1" = prepared ] && grep -q refs/heads/main; then exit 1; fi'),
+      "REJECTED",
+    ],
+    [
+      "signing",
+      async (world) => (
+        await world.git("config", "commit.gpgSign", "true"),
+        await world.git("config", "gpg.program", "/bin/false")
+      ),
+      "REJECTED",
+    ],
+    [
+      "a smudge filter",
+      async (world) => (
+        await world.git("config", "filter.x.smudge", "/bin/false"),
+        await world.git("config", "filter.x.clean", "cat"),
+        await world.git("config", "filter.x.required", "true"),
+        write(world.main, { ".git/info/attributes": "work.txt filter=x\n" })
+      ),
+      "REJECTED",
+    ],
   ];
-  test.each(rejecting)("%s rejects: nothing has changed, and it lands once that is mended", async (_title, setUp, code) => {
-    await using ready = await readyWorld({ "work.txt": "work\n", "src/code.txt": "one\nTWO\nthree\n" });
-    const { world, worktree } = ready;
-    write(world.main, { "untracked.txt": "u\n", "README.md": "edited\n" });
-    const before = [await checkoutState(world.main), await branches(world.main)];
-    await setUp(world);
-    await world.refused(code, ["wt", "complete", worktree.id]);
-    rmSync(join(world.main, ".git", "hooks"), { recursive: true, force: true });
-    rmSync(join(world.main, ".git", "info"), { recursive: true, force: true });
-    for (const key of ["commit.gpgSign", "gpg.program", "filter.x.smudge", "filter.x.clean", "filter.x.required"]) await world.git("config", "--unset", key).catch(() => "");
-    expect([await checkoutState(world.main), await branches(world.main)]).toEqual(before);
-    expect(await world.ok(["wt", "complete", worktree.id])).toMatchObject({ outcome: "landed" });
-  });
+  test.each(rejecting)(
+    "%s rejects: nothing has changed, and it lands once that is mended",
+    async (_title, setUp, code) => {
+      await using ready = await readyWorld({ "work.txt": "work\n", "src/code.txt": "one\nTWO\nthree\n" });
+      const { world, worktree } = ready;
+      write(world.main, { "untracked.txt": "u\n", "README.md": "edited\n" });
+      const before = [await checkoutState(world.main), await branches(world.main)];
+      await setUp(world);
+      await world.refused(code, ["wt", "complete", worktree.id]);
+      rmSync(join(world.main, ".git", "hooks"), { recursive: true, force: true });
+      rmSync(join(world.main, ".git", "info"), { recursive: true, force: true });
+      for (const key of ["commit.gpgSign", "gpg.program", "filter.x.smudge", "filter.x.clean", "filter.x.required"])
+        await world.git("config", "--unset", key).catch(() => "");
+      expect([await checkoutState(world.main), await branches(world.main)]).toEqual(before);
+      expect(await world.ok(["wt", "complete", worktree.id])).toMatchObject({ outcome: "landed" });
+    },
+  );
 
   test("hooks that can't run are named; a commit-msg hook that edits is heard", async () => {
     await using ready = await readyWorld();
     const { world, worktree } = ready;
     hook(world.main, "pre-commit", "exit 1");
     hook(world.main, "commit-msg", 'echo "Reviewed-by: nobody" >> "$1"');
-    expect(await world.ok(["wt", "complete", worktree.id])).toMatchObject({ outcome: "landed", hooksNotRun: ["pre-commit"] });
+    expect(await world.ok(["wt", "complete", worktree.id])).toMatchObject({
+      outcome: "landed",
+      hooksNotRun: ["pre-commit"],
+    });
     expect(await world.git("log", "-1", "--format=%B")).toContain("Reviewed-by: nobody");
   });
 
@@ -275,8 +361,14 @@ describe("what can't be read", () => {
   test("the ledger: worktrees are known by the map, and prune removes none", async () => {
     await using ready = await readyWorld();
     const { world, worktree } = ready;
-    writeFileSync(join(world.main, ".git", "dotbot", "queue.db"), "not a database, but long enough to be looked at as one".repeat(50));
-    expect(await world.ok(["wt", "list"])).toMatchObject({ total: 1, worktrees: [{ taskId: worktree.id, path: worktree.path }] });
+    writeFileSync(
+      join(world.main, ".git", "dotbot", "queue.db"),
+      "not a database, but long enough to be looked at as one".repeat(50),
+    );
+    expect(await world.ok(["wt", "list"])).toMatchObject({
+      total: 1,
+      worktrees: [{ taskId: worktree.id, path: worktree.path }],
+    });
     await world.dotbot(["wt", "prune", "--yes"]);
     expect(existsSync(worktree.path)).toBe(true);
   });
@@ -284,7 +376,8 @@ describe("what can't be read", () => {
   test("a task's file: its worktree and branch stay", async () => {
     await using ready = await readyWorld();
     const { world, worktree } = ready;
-    for (const name of new Bun.Glob("**/*.json").scanSync(world.tasks)) writeFileSync(join(world.tasks, name), "{ broken");
+    for (const name of new Bun.Glob("**/*.json").scanSync(world.tasks))
+      writeFileSync(join(world.tasks, name), "{ broken");
     rmSync(join(world.main, ".git", "dotbot"), { recursive: true });
     await world.dotbot(["wt", "prune", "--yes"]);
     expect(existsSync(worktree.path)).toBe(true);
@@ -297,8 +390,12 @@ describe("remove", () => {
     await using ready = await readyWorld();
     const { world, worktree } = ready;
     write(worktree.path, { "left.txt": "left\n" });
-    expect((await world.refused("DIRTY", ["wt", "remove", worktree.id])).example).toBe(`dotbot wt remove ${worktree.id8} --force-dirty`);
-    expect((await world.refused("UNMERGED", ["wt", "remove", worktree.id, "--force-dirty"])).example).toContain("--force-unmerged");
+    expect((await world.refused("DIRTY", ["wt", "remove", worktree.id])).example).toBe(
+      `dotbot wt remove ${worktree.id8} --force-dirty`,
+    );
+    expect((await world.refused("UNMERGED", ["wt", "remove", worktree.id, "--force-dirty"])).example).toContain(
+      "--force-unmerged",
+    );
     const tip = await world.git("rev-parse", worktree.branch);
     const gone = await world.ok(["wt", "remove", worktree.id, "--force-dirty", "--force-unmerged"]);
     expect(gone).toMatchObject({ changed: true, branchDeleted: true, keptRef: `refs/dotbot/lost/${worktree.id8}-1` });
@@ -310,7 +407,9 @@ describe("remove", () => {
   test("from inside it, and somebody else's", async () => {
     await using world = await makeWorld();
     const wt = await begin(world, "One", "--owner", "ada");
-    expect((await world.refused("REFUSED", ["wt", "remove", "--owner", "ada"], { cwd: join(wt.path, "src") })).message).toContain("you stand in it");
+    expect(
+      (await world.refused("REFUSED", ["wt", "remove", "--owner", "ada"], { cwd: join(wt.path, "src") })).message,
+    ).toContain("you stand in it");
     await world.refused("NOT_HOLDER", ["wt", "remove", wt.id, "--owner", "bob"]);
     expect(await world.ok(["wt", "remove", wt.id, "--owner", "ada"])).toMatchObject({ changed: true, merged: "fresh" });
   });
@@ -319,7 +418,10 @@ describe("remove", () => {
     await using ready = await readyWorld();
     const { world, worktree } = ready;
     const tip = await world.git("rev-parse", worktree.branch);
-    expect(await world.ok(["task", "reset", worktree.id, "--discard-worktree"])).toMatchObject({ newStatus: "todo", discarded: { changed: true } });
+    expect(await world.ok(["task", "reset", worktree.id, "--discard-worktree"])).toMatchObject({
+      newStatus: "todo",
+      discarded: { changed: true },
+    });
     expect(existsSync(worktree.path)).toBe(false);
     expect(await world.git("rev-parse", `refs/dotbot/lost/${worktree.id8}-1`)).toBe(tip);
   });

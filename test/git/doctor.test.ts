@@ -3,13 +3,23 @@
  * Real repositories; after a repair the second look finds nothing.
  */
 import { describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 
 import { DOCTOR_OPERATIONS } from "../../lib/doctor/ops.ts";
 import { CHECKS } from "../../lib/doctor/examine.ts";
 import { resolveRepo } from "../../lib/git/repo.ts";
-import { writeEntry } from "../../lib/journal.ts";
 import type { AnyOperation } from "../../lib/op.ts";
 import { markOf } from "../../lib/process.ts";
 import { WORKTREE_RECORDS } from "../../lib/task/here.ts";
@@ -43,7 +53,11 @@ interface Told {
   readonly fix: { readonly kind: string; readonly what?: string };
 }
 
-async function look(world: World, changes: Parameters<World["call"]>[2] = {}, input: Loose = {}): Promise<readonly Told[]> {
+async function look(
+  world: World,
+  changes: Parameters<World["call"]>[2] = {},
+  input: Loose = {},
+): Promise<readonly Told[]> {
   const { result } = await world.call(doctor, input, { ...today, ...changes });
   return result["findings"] as readonly Told[];
 }
@@ -65,7 +79,10 @@ const taskFile = (world: World, status: string): string => {
   return join(folder, name ?? "none");
 };
 
-async function worktree(world: World, options: { readonly links?: boolean; readonly record?: boolean } = {}): Promise<{ id: string; tree: string }> {
+async function worktree(
+  world: World,
+  options: { readonly links?: boolean; readonly record?: boolean } = {},
+): Promise<{ id: string; tree: string }> {
   const id = await newTask(world, { name: `Task of ${Math.random()}` });
   const tree = world.dir.path("worktrees", `task-${id.slice(0, 8)}-x`);
   const branch = `task/${id.slice(0, 8)}-x`;
@@ -80,8 +97,16 @@ async function worktree(world: World, options: { readonly links?: boolean; reado
     const baseSha = await run(world.repo, "rev-parse", "HEAD");
     await inLedger(world, (tx) =>
       tx.ledger.putRecord(WORKTREE_RECORDS, id, {
-        path: tree, branch, base: "main", baseSha, createdAt: "2024-05-06T07:08:09Z", slot: 1, adopted: false,
-        links: options.links === false ? [] : links, setup: { state: "none" }, made: [],
+        path: tree,
+        branch,
+        base: "main",
+        baseSha,
+        createdAt: "2024-05-06T07:08:09Z",
+        slot: 1,
+        adopted: false,
+        links: options.links === false ? [] : links,
+        setup: { state: "none" },
+        made: [],
       }),
     );
   }
@@ -105,13 +130,17 @@ interface Case {
 
 const CASES: readonly Case[] = [
   {
-    check: "core-bare", fault: "core.bare was flipped in a repository with a checkout",
+    check: "core-bare",
+    fault: "core.bare was flipped in a repository with a checkout",
     plant: async (world) => void (await run(world.repo, "config", "core.bare", "true")),
-    expected: ["error", /core\.bare is true/], fixable: true,
-    twin: "core.bare is false", innocent: async (world) => void (await run(world.repo, "config", "core.bare", "false")),
+    expected: ["error", /core\.bare is true/],
+    fixable: true,
+    twin: "core.bare is false",
+    innocent: async (world) => void (await run(world.repo, "config", "core.bare", "false")),
   },
   {
-    check: "git-config", fault: "core.hooksPath names a folder that isn't there",
+    check: "git-config",
+    fault: "core.hooksPath names a folder that isn't there",
     plant: async (world) => void (await run(world.repo, "config", "core.hooksPath", ".husky/_")),
     expected: ["warn", /no hook runs/],
     twin: "the folder is there",
@@ -121,45 +150,58 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    check: "git-config", fault: "core.worktree sends git elsewhere",
+    check: "git-config",
+    fault: "core.worktree sends git elsewhere",
     plant: async (world) => {
       mkdirSync(world.dir.path("elsewhere"));
       await run(world.repo, "config", "core.worktree", world.dir.path("elsewhere"));
     },
     expected: ["warn", /core\.worktree sends git elsewhere/],
-    twin: "another key of that section", innocent: async (world) => void (await run(world.repo, "config", "core.autocrlf", "false")),
+    twin: "another key of that section",
+    innocent: async (world) => void (await run(world.repo, "config", "core.autocrlf", "false")),
   },
   {
-    check: "git-environment", fault: "GIT_DIR in the environment", plant: () => {},
+    check: "git-environment",
+    fault: "GIT_DIR in the environment",
+    plant: () => {},
     changes: (world) => ({ env: { ...world.ctx().env, GIT_DIR: "/nowhere" } }),
     expected: ["info", /sends git elsewhere/],
-    twin: "GIT_SSH in it", innocent: () => {},
+    twin: "GIT_SSH in it",
+    innocent: () => {},
   },
   {
-    check: "lock-files", fault: "an index.lock that is years old",
+    check: "lock-files",
+    fault: "an index.lock that is years old",
     plant: (world) => {
       writeFileSync(join(world.repo, ".git/index.lock"), "");
       utimesSync(join(world.repo, ".git/index.lock"), LONG_AGO, LONG_AGO);
     },
     expected: ["warn", /index\.lock/],
-    twin: "one of a moment ago", innocent: (world) => writeFileSync(join(world.repo, ".git/index.lock"), ""),
+    twin: "one of a moment ago",
+    innocent: (world) => writeFileSync(join(world.repo, ".git/index.lock"), ""),
   },
   {
-    check: "task-branch", fault: "a branch called task", plant: async (world) => void (await run(world.repo, "branch", "task")),
+    check: "task-branch",
+    fault: "a branch called task",
+    plant: async (world) => void (await run(world.repo, "branch", "task")),
     expected: ["error", /keeps git from making any branch task/],
-    twin: "a branch called tasks", innocent: async (world) => void (await run(world.repo, "branch", "tasks")),
+    twin: "a branch called tasks",
+    innocent: async (world) => void (await run(world.repo, "branch", "tasks")),
   },
   {
-    check: "registrations", fault: "a registered worktree that is gone",
+    check: "registrations",
+    fault: "a registered worktree that is gone",
     plant: async (world) => {
       await run(world.repo, "worktree", "add", "-q", "-b", "x", "../x");
       rmSync(world.dir.path("x"), { recursive: true });
     },
     expected: ["warn", /isn't there/],
-    twin: "one that is there", innocent: async (world) => void (await run(world.repo, "worktree", "add", "-q", "-b", "x", "../x")),
+    twin: "one that is there",
+    innocent: async (world) => void (await run(world.repo, "worktree", "add", "-q", "-b", "x", "../x")),
   },
   {
-    check: "moved-worktrees", fault: "a worktree whose registration names another place",
+    check: "moved-worktrees",
+    fault: "a worktree whose registration names another place",
     plant: async (world) => {
       await run(world.repo, "worktree", "add", "-q", "-b", "x", "../x");
       await run(world.repo, "worktree", "add", "-q", "-b", "y", "../y");
@@ -173,62 +215,93 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    check: "settings", fault: "a value of the wrong type", plant: (world) => write(world.repo, { ".bot/settings.json": '{\n  "git": { "base_branch": 7 }\n}' }),
+    check: "settings",
+    fault: "a value of the wrong type",
+    plant: (world) => write(world.repo, { ".bot/settings.json": '{\n  "git": { "base_branch": 7 }\n}' }),
     expected: ["error", /settings\.json:2:27/],
-    twin: "a right one", innocent: (world) => write(world.repo, { ".bot/settings.json": '{ "git": { "base_branch": "main" } }' }),
+    twin: "a right one",
+    innocent: (world) => write(world.repo, { ".bot/settings.json": '{ "git": { "base_branch": "main" } }' }),
   },
   {
-    check: "settings", fault: "settings that don't parse", plant: (world) => write(world.repo, { ".bot/settings.json": "{" }),
+    check: "settings",
+    fault: "settings that don't parse",
+    plant: (world) => write(world.repo, { ".bot/settings.json": "{" }),
     expected: ["error", /isn't valid JSON/],
-    twin: "an empty object", innocent: (world) => write(world.repo, { ".bot/settings.json": "{}" }),
+    twin: "an empty object",
+    innocent: (world) => write(world.repo, { ".bot/settings.json": "{}" }),
   },
   {
-    check: "settings", fault: "an unknown key", plant: (world) => write(world.repo, { ".bot/settings.json": '{ "git": { "base_brunch": "main" } }' }),
+    check: "settings",
+    fault: "an unknown key",
+    plant: (world) => write(world.repo, { ".bot/settings.json": '{ "git": { "base_brunch": "main" } }' }),
     expected: ["warn", /base_brunch.*isn't a setting/],
-    twin: "$schema", innocent: (world) => write(world.repo, { ".bot/settings.json": '{ "$schema": "x" }' }),
+    twin: "$schema",
+    innocent: (world) => write(world.repo, { ".bot/settings.json": '{ "$schema": "x" }' }),
   },
   {
-    check: "scan-patterns", fault: "an expression that can't be matched in bounded time",
-    plant: (world) => write(world.repo, { ".bot/settings.json": '{ "scan": { "patterns": [{ "name": "x", "pattern": "(?=a)b" }] } }' }),
+    check: "scan-patterns",
+    fault: "an expression that can't be matched in bounded time",
+    plant: (world) =>
+      write(world.repo, { ".bot/settings.json": '{ "scan": { "patterns": [{ "name": "x", "pattern": "(?=a)b" }] } }' }),
     expected: ["error", /is refused/],
-    twin: "one that can", innocent: (world) => write(world.repo, { ".bot/settings.json": '{ "scan": { "patterns": [{ "name": "x", "pattern": "(a+)+b" }] } }' }),
+    twin: "one that can",
+    innocent: (world) =>
+      write(world.repo, { ".bot/settings.json": '{ "scan": { "patterns": [{ "name": "x", "pattern": "(a+)+b" }] } }' }),
   },
   {
-    check: "scan-baseline", fault: "an entry without a reason",
-    plant: (world) => write(world.repo, { ".bot/scan-baseline.json": '{"salt":"s","findings":[{"file":"a","pattern":"jwt","mark":"00"}]}' }),
+    check: "scan-baseline",
+    fault: "an entry without a reason",
+    plant: (world) =>
+      write(world.repo, {
+        ".bot/scan-baseline.json": '{"salt":"s","findings":[{"file":"a","pattern":"jwt","mark":"00"}]}',
+      }),
     expected: ["warn", /give no reason/],
-    twin: "one with a reason", innocent: (world) => write(world.repo, { ".bot/scan-baseline.json": '{"salt":"s","findings":[{"file":"a","pattern":"jwt","mark":"00","reason":"made up"}]}' }),
+    twin: "one with a reason",
+    innocent: (world) =>
+      write(world.repo, {
+        ".bot/scan-baseline.json":
+          '{"salt":"s","findings":[{"file":"a","pattern":"jwt","mark":"00","reason":"made up"}]}',
+      }),
   },
   {
-    check: "scan-baseline", fault: "a baseline that can't be read", plant: (world) => write(world.repo, { ".bot/scan-baseline.json": "[]" }),
+    check: "scan-baseline",
+    fault: "a baseline that can't be read",
+    plant: (world) => write(world.repo, { ".bot/scan-baseline.json": "[]" }),
     expected: ["error", /can't be read/],
-    twin: "none", innocent: () => {},
+    twin: "none",
+    innocent: () => {},
   },
   {
-    check: "queue-in-git", fault: "neither ignored nor tracked",
+    check: "queue-in-git",
+    fault: "neither ignored nor tracked",
     plant: async (world) => {
       await newTask(world);
       rmSync(join(world.repo, ".bot/.gitignore"));
     },
     expected: ["warn", /neither ignored nor tracked/],
-    twin: "ignored", innocent: async (world) => void (await newTask(world)),
+    twin: "ignored",
+    innocent: async (world) => void (await newTask(world)),
   },
   {
-    check: "queue-in-git", fault: "tracked, which has a price",
+    check: "queue-in-git",
+    fault: "tracked, which has a price",
     plant: async (world) => {
       await newTask(world);
       await run(world.repo, "add", "-f", ".bot/workspace/tasks");
     },
     expected: ["info", /branches of this project track the queue/],
-    twin: "ignored", innocent: async (world) => void (await newTask(world)),
+    twin: "ignored",
+    innocent: async (world) => void (await newTask(world)),
   },
   {
-    check: "task-files-lag", fault: "a task file that git took back",
+    check: "task-files-lag",
+    fault: "a task file that git took back",
     plant: async (world) => {
       await newTask(world);
       unlinkSync(taskFile(world, "todo"));
     },
-    expected: ["warn", /isn't as the ledger says/], fixable: true,
+    expected: ["warn", /isn't as the ledger says/],
+    fixable: true,
     twin: "a file that was only touched",
     innocent: async (world) => {
       await newTask(world);
@@ -236,20 +309,28 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    check: "broken-files", fault: "a task file cut in the middle",
+    check: "broken-files",
+    fault: "a task file cut in the middle",
     plant: (world) => write(world.repo, { ".bot/workspace/tasks/todo/x-12345678.json": '{\n  "id": ' }),
     expected: ["error", /x-12345678\.json:2/],
-    twin: "a note beside them", innocent: (world) => write(world.repo, { ".bot/workspace/tasks/todo/notes.md": "{" }),
+    twin: "a note beside them",
+    innocent: (world) => write(world.repo, { ".bot/workspace/tasks/todo/notes.md": "{" }),
   },
   {
-    check: "conflicts", fault: "two versions of which neither continues the other",
+    check: "conflicts",
+    fault: "two versions of which neither continues the other",
     plant: async (world) => {
       await newTask(world);
       const path = taskFile(world, "todo");
       const old = readFileSync(path, "utf8");
       await world.call(start, { task_id: "Add a login page" });
       unlinkSync(taskFile(world, "in-progress"));
-      writeFileSync(path, old.replace('"Add a login page"', '"Edited elsewhere"').replace(/"updated_at": "[^"]*"/, '"updated_at": "2030-01-01T00:00:00Z"'));
+      writeFileSync(
+        path,
+        old
+          .replace('"Add a login page"', '"Edited elsewhere"')
+          .replace(/"updated_at": "[^"]*"/, '"updated_at": "2030-01-01T00:00:00Z"'),
+      );
     },
     expected: ["warn", /two versions/],
     twin: "an edit by hand",
@@ -260,68 +341,133 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    check: "folder-and-status", fault: "a status field that isn't the folder's",
-    plant: (world) => write(world.repo, { ".bot/workspace/tasks/todo/x-12345678.json": '{"id":"12345678-0000-4000-8000-000000000000","name":"x","status":"done"}' }),
-    expected: ["warn", /the folder counts/], fixable: true,
-    twin: "a nested field of that name",
-    innocent: (world) => write(world.repo, { ".bot/workspace/tasks/todo/x-12345678.json": '{"x":{"status":"done"},"id":"12345678-0000-4000-8000-000000000000","name":"x","status":"todo"}' }),
-  },
-  {
-    check: "dependencies", fault: "a dependency that doesn't exist",
-    plant: (world) => write(world.repo, { ".bot/workspace/tasks/todo/x-12345678.json": '{"id":"12345678-0000-4000-8000-000000000000","name":"x","status":"todo","dependencies":["nobody"]}' }),
-    expected: ["warn", /nobody.*doesn't exist/],
-    twin: "one of a task that is done already",
-    innocent: (world) => write(world.repo, { ".bot/workspace/tasks/done/x-12345678.json": '{"id":"12345678-0000-4000-8000-000000000000","name":"x","status":"done","dependencies":["nobody"]}' }),
-  },
-  {
-    check: "dependencies", fault: "tasks that wait for each other",
+    check: "folder-and-status",
+    fault: "a status field that isn't the folder's",
     plant: (world) =>
       write(world.repo, {
-        ".bot/workspace/tasks/todo/x-12345678.json": '{"id":"12345678-0000-4000-8000-000000000000","name":"x","slug":"x","status":"todo","dependencies":["y"]}',
-        ".bot/workspace/tasks/todo/y-22345678.json": '{"id":"22345678-0000-4000-8000-000000000000","name":"y","slug":"y","status":"todo","dependencies":["x"]}',
+        ".bot/workspace/tasks/todo/x-12345678.json":
+          '{"id":"12345678-0000-4000-8000-000000000000","name":"x","status":"done"}',
+      }),
+    expected: ["warn", /the folder counts/],
+    fixable: true,
+    twin: "a nested field of that name",
+    innocent: (world) =>
+      write(world.repo, {
+        ".bot/workspace/tasks/todo/x-12345678.json":
+          '{"x":{"status":"done"},"id":"12345678-0000-4000-8000-000000000000","name":"x","status":"todo"}',
+      }),
+  },
+  {
+    check: "dependencies",
+    fault: "a dependency that doesn't exist",
+    plant: (world) =>
+      write(world.repo, {
+        ".bot/workspace/tasks/todo/x-12345678.json":
+          '{"id":"12345678-0000-4000-8000-000000000000","name":"x","status":"todo","dependencies":["nobody"]}',
+      }),
+    expected: ["warn", /nobody.*doesn't exist/],
+    twin: "one of a task that is done already",
+    innocent: (world) =>
+      write(world.repo, {
+        ".bot/workspace/tasks/done/x-12345678.json":
+          '{"id":"12345678-0000-4000-8000-000000000000","name":"x","status":"done","dependencies":["nobody"]}',
+      }),
+  },
+  {
+    check: "dependencies",
+    fault: "tasks that wait for each other",
+    plant: (world) =>
+      write(world.repo, {
+        ".bot/workspace/tasks/todo/x-12345678.json":
+          '{"id":"12345678-0000-4000-8000-000000000000","name":"x","slug":"x","status":"todo","dependencies":["y"]}',
+        ".bot/workspace/tasks/todo/y-22345678.json":
+          '{"id":"22345678-0000-4000-8000-000000000000","name":"y","slug":"y","status":"todo","dependencies":["x"]}',
       }),
     expected: ["warn", /in a ring/],
     twin: "a chain",
     innocent: (world) =>
       write(world.repo, {
-        ".bot/workspace/tasks/todo/x-12345678.json": '{"id":"12345678-0000-4000-8000-000000000000","name":"x","slug":"x","status":"todo","dependencies":["y"]}',
-        ".bot/workspace/tasks/todo/y-22345678.json": '{"id":"22345678-0000-4000-8000-000000000000","name":"y","slug":"y","status":"todo"}',
+        ".bot/workspace/tasks/todo/x-12345678.json":
+          '{"id":"12345678-0000-4000-8000-000000000000","name":"x","slug":"x","status":"todo","dependencies":["y"]}',
+        ".bot/workspace/tasks/todo/y-22345678.json":
+          '{"id":"22345678-0000-4000-8000-000000000000","name":"y","slug":"y","status":"todo"}',
       }),
   },
   {
-    check: "temporary-files", fault: "a temporary file of a write that was cut short years ago",
+    check: "temporary-files",
+    fault: "a temporary file of a write that was cut short years ago",
     plant: (world) => {
       write(world.repo, { ".bot/.dotbot-tmp-1-settings.json": "{" });
       utimesSync(join(world.repo, ".bot/.dotbot-tmp-1-settings.json"), LONG_AGO, LONG_AGO);
     },
-    expected: ["warn", /cut short/], fixable: true,
-    twin: "one of a write that goes on now", innocent: (world) => write(world.repo, { ".bot/.dotbot-tmp-1-settings.json": "{" }),
+    expected: ["warn", /cut short/],
+    fixable: true,
+    twin: "one of a write that goes on now",
+    innocent: (world) => write(world.repo, { ".bot/.dotbot-tmp-1-settings.json": "{" }),
   },
   {
-    check: "status-folders", fault: "a task file beside the status folders", plant: (world) => write(world.repo, { ".bot/workspace/tasks/x-12345678.json": "{}" }),
+    check: "status-folders",
+    fault: "a task file beside the status folders",
+    plant: (world) => write(world.repo, { ".bot/workspace/tasks/x-12345678.json": "{}" }),
     expected: ["warn", /beside the status folders/],
-    twin: "one in a folder that is no status", innocent: (world) => write(world.repo, { ".bot/workspace/tasks/samples/x.json": "{}" }),
+    twin: "one in a folder that is no status",
+    innocent: (world) => write(world.repo, { ".bot/workspace/tasks/samples/x.json": "{}" }),
   },
   {
-    check: "claims", fault: "a claim of a process that has ended",
+    check: "claims",
+    fault: "a claim of a process that has ended",
     plant: async (world) => {
       const id = await newTask(world);
       const child = Bun.spawn(["sleep", "600"]);
       const process = markOf(child.pid);
       child.kill(9);
       await child.exited;
-      await inLedger(world, (tx) => tx.ledger.putClaim(id, JSON.stringify({ owner: "ada", session: "unknown", token: "t", process, host: "here", since: new Date().toISOString(), heartbeat: new Date().toISOString(), ttlMs: 7_200_000 })));
+      await inLedger(world, (tx) =>
+        tx.ledger.putClaim(
+          id,
+          JSON.stringify({
+            owner: "ada",
+            session: "unknown",
+            token: "t",
+            process,
+            host: "here",
+            since: new Date().toISOString(),
+            heartbeat: new Date().toISOString(),
+            ttlMs: 7_200_000,
+          }),
+        ),
+      );
     },
-    expected: ["warn", /held by nobody any more/], fixable: true,
+    expected: ["warn", /held by nobody any more/],
+    fixable: true,
     twin: "a claim of one that runs",
     innocent: async (world) => {
       const id = await newTask(world);
-      await inLedger(world, (tx) => tx.ledger.putClaim(id, JSON.stringify({ owner: "ada", session: "unknown", token: "t", process: markOf(process.pid), host: "here", since: "2020-01-01T00:00:00Z", heartbeat: "2020-01-01T00:00:00Z", ttlMs: 1 })));
+      await inLedger(world, (tx) =>
+        tx.ledger.putClaim(
+          id,
+          JSON.stringify({
+            owner: "ada",
+            session: "unknown",
+            token: "t",
+            process: markOf(process.pid),
+            host: "here",
+            since: "2020-01-01T00:00:00Z",
+            heartbeat: "2020-01-01T00:00:00Z",
+            ttlMs: 1,
+          }),
+        ),
+      );
     },
   },
   {
-    check: "unowned-work", fault: "in progress for days, and nobody's",
-    plant: (world) => write(world.repo, { ".bot/workspace/tasks/in-progress/x-12345678.json": '{"id":"12345678-0000-4000-8000-000000000000","name":"x","status":"in-progress","updated_at":"2024-01-01T00:00:00Z"}' }),
+    check: "unowned-work",
+    fault: "in progress for days, and nobody's",
+    plant: (world) =>
+      write(world.repo, {
+        ".bot/workspace/tasks/in-progress/x-12345678.json":
+          '{"id":"12345678-0000-4000-8000-000000000000","name":"x","status":"in-progress","updated_at":"2024-01-01T00:00:00Z"}',
+      }),
     expected: ["warn", /without an owner and without a worktree/],
     twin: "one that somebody holds",
     innocent: async (world) => {
@@ -330,31 +476,41 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    check: "missing-worktrees", fault: "a recorded worktree that was deleted",
+    check: "missing-worktrees",
+    fault: "a recorded worktree that was deleted",
     plant: async (world) => rmSync((await worktree(world)).tree, { recursive: true }),
     expected: ["warn", /isn't there/],
-    twin: "one that is there", innocent: async (world) => void (await worktree(world)),
+    twin: "one that is there",
+    innocent: async (world) => void (await worktree(world)),
   },
   {
-    check: "orphans", fault: "a branch of a task that isn't in the queue",
+    check: "orphans",
+    fault: "a branch of a task that isn't in the queue",
     plant: async (world) => void (await run(world.repo, "branch", "task/deadbeef-gone")),
     expected: ["warn", /task\/deadbeef-gone/],
-    twin: "a branch that is only called alike", innocent: async (world) => void (await run(world.repo, "branch", "task/force-push-guard")),
+    twin: "a branch that is only called alike",
+    innocent: async (world) => void (await run(world.repo, "branch", "task/force-push-guard")),
   },
   {
-    check: "orphans", fault: "a worktree of which no record says whose it is",
+    check: "orphans",
+    fault: "a worktree of which no record says whose it is",
     plant: async (world) => void (await worktree(world, { record: false })),
     expected: ["warn", /no record says whose/],
-    twin: "somebody's own worktree", innocent: async (world) => void (await run(world.repo, "worktree", "add", "-q", "-b", "mine", "../mine")),
+    twin: "somebody's own worktree",
+    innocent: async (world) => void (await run(world.repo, "worktree", "add", "-q", "-b", "mine", "../mine")),
   },
   {
-    check: "queue-links", fault: "a worktree that lost its links",
+    check: "queue-links",
+    fault: "a worktree that lost its links",
     plant: async (world) => unlinkSync(join((await worktree(world)).tree, ".bot/.control")),
-    expected: ["warn", /lost its link/], fixable: true,
-    twin: "one that never had any", innocent: async (world) => void (await worktree(world, { links: false })),
+    expected: ["warn", /lost its link/],
+    fixable: true,
+    twin: "one that never had any",
+    innocent: async (world) => void (await worktree(world, { links: false })),
   },
   {
-    check: "queue-links", fault: "a link to another queue",
+    check: "queue-links",
+    fault: "a link to another queue",
     plant: async (world) => {
       const { tree } = await worktree(world);
       unlinkSync(join(tree, ".bot/.control"));
@@ -370,54 +526,92 @@ const CASES: readonly Case[] = [
     },
   },
   {
-    check: "stray-task-files", fault: "a task written into a worktree",
+    check: "stray-task-files",
+    fault: "a task written into a worktree",
     plant: async (world) => {
       const { tree } = await worktree(world, { links: false });
-      write(tree, { ".bot/workspace/tasks/todo/lost-12345678.json": '{"id":"12345678-0000-4000-8000-000000000000","name":"lost","status":"todo"}' });
+      write(tree, {
+        ".bot/workspace/tasks/todo/lost-12345678.json":
+          '{"id":"12345678-0000-4000-8000-000000000000","name":"lost","status":"todo"}',
+      });
     },
-    expected: ["error", /written into a worktree/], fixable: true,
-    twin: "an empty status folder", innocent: async (world) => void mkdirSync(join((await worktree(world, { links: false })).tree, ".bot/workspace/tasks/todo"), { recursive: true }),
+    expected: ["error", /written into a worktree/],
+    fixable: true,
+    twin: "an empty status folder",
+    innocent: async (world) =>
+      void mkdirSync(join((await worktree(world, { links: false })).tree, ".bot/workspace/tasks/todo"), {
+        recursive: true,
+      }),
   },
   {
-    check: "stray-task-files", fault: "another version of a task in a worktree",
+    check: "stray-task-files",
+    fault: "another version of a task in a worktree",
     plant: async (world) => {
       const { id, tree } = await worktree(world, { links: false });
-      write(tree, { [`.bot/workspace/tasks/todo/x-${id.slice(0, 8)}.json`]: JSON.stringify({ id, name: "edited there", status: "todo" }) });
+      write(tree, {
+        [`.bot/workspace/tasks/todo/x-${id.slice(0, 8)}.json`]: JSON.stringify({
+          id,
+          name: "edited there",
+          status: "todo",
+        }),
+      });
     },
     expected: ["error", /something else than the queue/],
     twin: "task files that the branch tracks",
     innocent: async (world) => {
       const { id, tree } = await worktree(world, { links: false });
-      write(tree, { [`.bot/workspace/tasks/todo/x-${id.slice(0, 8)}.json`]: JSON.stringify({ id, name: "as the branch has it", status: "todo" }) });
+      write(tree, {
+        [`.bot/workspace/tasks/todo/x-${id.slice(0, 8)}.json`]: JSON.stringify({
+          id,
+          name: "as the branch has it",
+          status: "todo",
+        }),
+      });
       await run(tree, "add", "-f", ".bot/workspace/tasks");
     },
   },
   {
-    check: "interrupted-work", fault: "a journal that can't be read",
+    check: "interrupted-work",
+    fault: "a journal that can't be read",
     plant: (world) => write(world.repo, { ".git/dotbot/journal/x.json": "{" }),
     expected: ["error", /can't be read/],
-    twin: "an empty journal", innocent: (world) => void mkdirSync(join(world.repo, ".git/dotbot/journal"), { recursive: true }),
+    twin: "an empty journal",
+    innocent: (world) => void mkdirSync(join(world.repo, ".git/dotbot/journal"), { recursive: true }),
   },
   {
-    check: "mcp-config", fault: "an MCP entry whose program isn't there",
-    plant: (world) => write(world.repo, { ".mcp.json": '{"mcpServers":{"dotbot":{"command":"/no/such/dotbot","args":["mcp"]}}}' }),
+    check: "mcp-config",
+    fault: "an MCP entry whose program isn't there",
+    plant: (world) =>
+      write(world.repo, { ".mcp.json": '{"mcpServers":{"dotbot":{"command":"/no/such/dotbot","args":["mcp"]}}}' }),
     expected: ["warn", /Claude Code is told to start "\/no\/such\/dotbot"/],
-    twin: "one whose program is there", innocent: (world) => write(world.repo, { ".mcp.json": `{"mcpServers":{"dotbot":{"command":${JSON.stringify(process.execPath)},"args":["mcp"]}}}` }),
+    twin: "one whose program is there",
+    innocent: (world) =>
+      write(world.repo, {
+        ".mcp.json": `{"mcpServers":{"dotbot":{"command":${JSON.stringify(process.execPath)},"args":["mcp"]}}}`,
+      }),
   },
   {
-    check: "mcp-config", fault: "the same in TOML",
-    plant: (world) => write(world.repo, { ".codex/config.toml": '[mcp_servers.dotbot]\nargs = ["mcp"]\ncommand = "no-such-dotbot"\n' }),
+    check: "mcp-config",
+    fault: "the same in TOML",
+    plant: (world) =>
+      write(world.repo, { ".codex/config.toml": '[mcp_servers.dotbot]\nargs = ["mcp"]\ncommand = "no-such-dotbot"\n' }),
     expected: ["warn", /Codex is told/],
-    twin: "another server's", innocent: (world) => write(world.repo, { ".codex/config.toml": '[mcp_servers.dotbot]\n[mcp_servers.other]\ncommand = "no-such-dotbot"\n' }),
+    twin: "another server's",
+    innocent: (world) =>
+      write(world.repo, {
+        ".codex/config.toml": '[mcp_servers.dotbot]\n[mcp_servers.other]\ncommand = "no-such-dotbot"\n',
+      }),
   },
   {
-    check: "workspace", fault: "another repository right inside",
+    check: "workspace",
+    fault: "another repository right inside",
     plant: async (world) => {
       await run(world.repo, "init", "-q", "inner");
       await run(join(world.repo, "inner"), "remote", "add", "origin", "https://example.com/o/inner.git");
     },
     expected: ["info", /right inside this one/],
-    twin: "one without an origin", innocent: async (world) => void (await run(world.repo, "init", "-q", "inner")),
+    twin: "one without an origin",
+    innocent: async (world) => void (await run(world.repo, "init", "-q", "inner")),
   },
 ];
 
@@ -428,9 +622,12 @@ describe("each check finds its fault and leaves the twin alone", () => {
       await plant(world);
       const found = (await look(world, changes?.(world))).filter((it) => it.check === check);
       const [severity, part] = expected;
-      expect(found.map((it) => `${it.severity} ${it.finding} ${it.evidence.join(" ")}`.replaceAll("\n", " "))).toContainEqual(expect.stringMatching(new RegExp(`^${severity} .*${part.source}`)));
+      expect(
+        found.map((it) => `${it.severity} ${it.finding} ${it.evidence.join(" ")}`.replaceAll("\n", " ")),
+      ).toContainEqual(expect.stringMatching(new RegExp(`^${severity} .*${part.source}`)));
       expect(found.some(({ fix }) => fix.kind === "auto")).toBe(fixable === true);
-      if (severity !== "info") expect(found.every(({ fix }) => fix.what !== undefined && fix.what.length > 10)).toBe(true);
+      if (severity !== "info")
+        expect(found.every(({ fix }) => fix.what !== undefined && fix.what.length > 10)).toBe(true);
       if (fixable !== true) return;
       const fixed = await world.call(doctorFix, {}, { ...today, ...changes?.(world) });
       expect((fixed.result["findings"] as readonly Told[]).filter((it) => it.check === check)).toEqual([]);
@@ -449,7 +646,9 @@ describe("each check finds its fault and leaves the twin alone", () => {
 
   test("every check has a case, or a test of its own below", () => {
     const own = ["git-version", "state-root", "ledger"];
-    expect([...new Set([...CASES.map(({ check }) => check), ...own])].sort()).toEqual(CHECKS.map(({ id }) => id).sort());
+    expect([...new Set([...CASES.map(({ check }) => check), ...own])].sort()).toEqual(
+      CHECKS.map(({ id }) => id).sort(),
+    );
   });
 });
 
@@ -460,12 +659,18 @@ describe("cases of their own", () => {
     const fake = (version: string): string => {
       const folder = bin.path(version);
       mkdirSync(folder);
-      writeFileSync(join(folder, "git"), `#!/bin/sh\nfor word; do case "$word" in version) echo "git version ${version}"; exit;; esac; done\nPATH="$REAL_PATH" exec git "$@"\n`, { mode: 0o755 });
+      writeFileSync(
+        join(folder, "git"),
+        `#!/bin/sh\nfor word; do case "$word" in version) echo "git version ${version}"; exit;; esac; done\nPATH="$REAL_PATH" exec git "$@"\n`,
+        { mode: 0o755 },
+      );
       return folder;
     };
     const env = world.ctx().env;
     const seen = async (version: string): Promise<string[]> =>
-      (await look(world, { env: { ...env, REAL_PATH: env["PATH"], PATH: `${fake(version)}:${env["PATH"]}` } })).map(({ check, severity }) => `${severity} ${check}`);
+      (await look(world, { env: { ...env, REAL_PATH: env["PATH"], PATH: `${fake(version)}:${env["PATH"]}` } })).map(
+        ({ check, severity }) => `${severity} ${check}`,
+      );
     expect(await seen("2.20.1")).toEqual(["error git-version"]);
     expect(await seen("2.34.1")).toEqual(["warn git-version"]);
     expect(await seen("2.38.0")).toEqual([]);
@@ -475,7 +680,11 @@ describe("cases of their own", () => {
   test("a repository that has never seen dotbot says so", async () => {
     await using world = await clinic();
     rmSync(join(world.repo, ".bot"), { recursive: true });
-    expect(await world.call(doctor, {}, today).catch((error: unknown) => error)).toMatchObject({ code: "NO_QUEUE", status: 5, message: expect.stringContaining("never seen dotbot") });
+    expect(await world.call(doctor, {}, today).catch((error: unknown) => error)).toMatchObject({
+      code: "NO_QUEUE",
+      status: 5,
+      message: expect.stringContaining("never seen dotbot"),
+    });
     expect(existsSync(join(world.repo, ".git/dotbot"))).toBe(false);
   });
 
@@ -491,8 +700,13 @@ describe("cases of their own", () => {
   test("a ledger that isn't one is rebuilt, and that it was is told", async () => {
     await using world = await clinic();
     await newTask(world);
-    writeFileSync(join(world.repo, ".git/dotbot/queue.db"), "not a database, but long enough to be looked at as one ".repeat(40));
-    expect(await look(world)).toMatchObject([{ check: "ledger", severity: "info", finding: "a damaged ledger was set aside and rebuilt" }]);
+    writeFileSync(
+      join(world.repo, ".git/dotbot/queue.db"),
+      "not a database, but long enough to be looked at as one ".repeat(40),
+    );
+    expect(await look(world)).toMatchObject([
+      { check: "ledger", severity: "info", finding: "a damaged ledger was set aside and rebuilt" },
+    ]);
   });
 
   test("a journal of work that was cut short is settled, and not while somebody is at work", async () => {
@@ -500,13 +714,24 @@ describe("cases of their own", () => {
     await newTask(world);
     const commonDir = join(world.repo, ".git");
     const sha = await run(world.repo, "rev-parse", "HEAD");
-    writeEntry(commonDir, "fetch-main", { op: "land", at: new Date().toISOString(), then: { is: "advance" }, move: { ref: "refs/heads/main", old: sha, to: sha, checkout: world.repo } });
+    const move = JSON.stringify({ ref: "refs/heads/main", old: sha, to: sha, checkout: world.repo });
+    write(world.repo, {
+      ".git/dotbot/journal/fetch-main.json": `{"op":"land","at":"2026-01-01T00:00:00Z","then":{"is":"advance"},"move":${move}}`,
+    });
     const { withRepositoryLock } = await import("../../lib/lock.ts");
     await withRepositoryLock(world.ctx(), commonDir, "wt complete", async () => {
-      expect((await look(world)).map(({ check, severity }) => `${severity} ${check}`)).toEqual(["info interrupted-work"]);
+      expect((await look(world)).map(({ check, severity }) => `${severity} ${check}`)).toEqual([
+        "info interrupted-work",
+      ]);
     });
-    expect((await look(world)).map(({ check, severity, fix }) => `${severity} ${check} ${fix.kind}`)).toEqual(["error interrupted-work auto"]);
-    expect((await world.call(doctorFix, {}, today)).result).toMatchObject({ ok: true, findings: [], repairs: [{ check: "interrupted-work", ok: true }] });
+    expect((await look(world)).map(({ check, severity, fix }) => `${severity} ${check} ${fix.kind}`)).toEqual([
+      "error interrupted-work auto",
+    ]);
+    expect((await world.call(doctorFix, {}, today)).result).toMatchObject({
+      ok: true,
+      findings: [],
+      repairs: [{ check: "interrupted-work", ok: true }],
+    });
   });
 
   test("inside a worktree it looks at the same queue", async () => {
@@ -529,9 +754,15 @@ describe("what --fix does, and what it doesn't", () => {
   test("without it nothing is written into the working tree or the configuration", async () => {
     await using world = await clinic();
     await wreck(world);
-    const before = [readdirSync(join(world.repo, ".bot/workspace/tasks/todo")), readFileSync(join(world.repo, ".git/config"), "utf8")];
+    const before = [
+      readdirSync(join(world.repo, ".bot/workspace/tasks/todo")),
+      readFileSync(join(world.repo, ".git/config"), "utf8"),
+    ];
     expect((await world.call(doctor, {}, today)).status).toBe(1);
-    expect([readdirSync(join(world.repo, ".bot/workspace/tasks/todo")), readFileSync(join(world.repo, ".git/config"), "utf8")]).toEqual(before);
+    expect([
+      readdirSync(join(world.repo, ".bot/workspace/tasks/todo")),
+      readFileSync(join(world.repo, ".git/config"), "utf8"),
+    ]).toEqual(before);
   });
 
   test("without a terminal and without --yes it is refused, with the plan", async () => {
@@ -548,10 +779,23 @@ describe("what --fix does, and what it doesn't", () => {
   test("a no at the terminal changes nothing, a yes repairs; what a person has to do is left and told", async () => {
     await using world = await clinic();
     await wreck(world);
-    const answering = (answer: boolean) => ({ ...today, prompt: { confirm: async () => answer, text: async () => "", select: async () => "" } });
-    expect((await world.call(doctor, { fix: true }, answering(false))).result).toMatchObject({ repairs: [], counts: { error: 2, warn: 1 } });
+    const answering = (answer: boolean) => ({
+      ...today,
+      prompt: { confirm: async () => answer, text: async () => "", select: async () => "" },
+    });
+    expect((await world.call(doctor, { fix: true }, answering(false))).result).toMatchObject({
+      repairs: [],
+      counts: { error: 2, warn: 1 },
+    });
     const { result, status } = await world.call(doctor, { fix: true }, answering(true));
-    expect(result).toMatchObject({ ok: false, repairs: [{ check: "core-bare", ok: true }, { check: "task-files-lag", ok: true }], findings: [{ check: "broken-files" }] });
+    expect(result).toMatchObject({
+      ok: false,
+      repairs: [
+        { check: "core-bare", ok: true },
+        { check: "task-files-lag", ok: true },
+      ],
+      findings: [{ check: "broken-files" }],
+    });
     expect(status).toBe(1);
     expect(world.notes).toContain("core-bare: git config core.bare false");
     expect(existsSync(taskFile(world, "todo"))).toBe(true);
@@ -562,7 +806,8 @@ describe("what --fix does, and what it doesn't", () => {
     await using world = await clinic();
     await wreck(world);
     const { result } = await world.call(doctor, {}, today);
-    const name = (result["findings"] as readonly Told[]).find(({ check }) => check === "task-files-lag")?.evidence[0] ?? "";
+    const name =
+      (result["findings"] as readonly Told[]).find(({ check }) => check === "task-files-lag")?.evidence[0] ?? "";
     expect(name).toMatch(/^add-a-login-page-[0-9a-f]{8}\.json$/);
     expect(await world.text(doctor, {}, { ...today, style: { color: false, width: 80 } })).toBe(
       [

@@ -51,7 +51,12 @@ describe("what is looked at", () => {
     write(world.repo, { "b.txt": `${A}\n` });
     await run(world.repo, "add", "b.txt");
     write(world.repo, { "new.txt": `x\n\n${A}\n`, "a.txt": `1\n2\n${A}\n3\n${B}\n` });
-    expect(await found(world)).toEqual(["a.txt:3 github-token", "b.txt:1 github-token", "a.txt:5 github-token", "new.txt:3 github-token"]);
+    expect(await found(world)).toEqual([
+      "a.txt:3 github-token",
+      "b.txt:1 github-token",
+      "a.txt:5 github-token",
+      "new.txt:3 github-token",
+    ]);
   });
 
   test("on the base branch: what isn't committed", async () => {
@@ -125,14 +130,21 @@ describe("what is looked at", () => {
 
   test("the queue's files aren't part of a change", async () => {
     await using world = await makeWorld();
-    write(world.repo, { ".bot/workspace/tasks/todo/x-12345678.json": `"${A}"\n`, ".bot/.control/x": `${A}\n`, ".bot/notes.md": `${B}\n` });
+    write(world.repo, {
+      ".bot/workspace/tasks/todo/x-12345678.json": `"${A}"\n`,
+      ".bot/.control/x": `${A}\n`,
+      ".bot/notes.md": `${B}\n`,
+    });
     expect(await found(world)).toEqual([".bot/notes.md:1 github-token"]);
   });
 
   test("two ways of choosing at once are refused, and a range that is none, and a commit that isn't there", async () => {
     await using world = await makeWorld();
     const code = async (input: Readonly<Record<string, unknown>>): Promise<unknown> =>
-      await world.call(op, input).then(() => "no error", (error: { code?: unknown }) => error.code);
+      await world.call(op, input).then(
+        () => "no error",
+        (error: { code?: unknown }) => error.code,
+      );
     expect(await code({ staged: true, all: true })).toBe("USAGE");
     expect(await code({ range: "main" })).toBe("INVALID_INPUT");
     expect(await code({ range: "main...HEAD" })).toBe("INVALID_INPUT");
@@ -144,14 +156,29 @@ describe("what is looked at", () => {
   test("the user's diff settings and the branch's own attributes change nothing", async () => {
     await using world = await makeWorld({ "a.txt": "1\n\n2\n" });
     for (const [key, value] of Object.entries({
-      "diff.noprefix": "true", "diff.mnemonicPrefix": "true", "diff.external": "false", "diff.suppressBlankEmpty": "true", "diff.context": "10",
-      "color.ui": "always", "status.showUntrackedFiles": "no", "diff.renames": "copies", "core.quotepath": "true",
+      "diff.noprefix": "true",
+      "diff.mnemonicPrefix": "true",
+      "diff.external": "false",
+      "diff.suppressBlankEmpty": "true",
+      "diff.context": "10",
+      "color.ui": "always",
+      "status.showUntrackedFiles": "no",
+      "diff.renames": "copies",
+      "core.quotepath": "true",
     })) {
       await run(world.repo, "config", key, value);
     }
-    await branch(world, { "a.txt": `1\n\n${A}\n2\n`, ".gitattributes": "* -diff\n*.dat binary\n", "ü.dat": `x\n${B}\n` });
+    await branch(world, {
+      "a.txt": `1\n\n${A}\n2\n`,
+      ".gitattributes": "* -diff\n*.dat binary\n",
+      "ü.dat": `x\n${B}\n`,
+    });
     write(world.repo, { "new.txt": `${C}\n` });
-    expect((await found(world)).sort()).toEqual(["a.txt:3 github-token", "new.txt:1 github-token", "ü.dat:2 github-token"]);
+    expect((await found(world)).sort()).toEqual([
+      "a.txt:3 github-token",
+      "new.txt:1 github-token",
+      "ü.dat:2 github-token",
+    ]);
   });
 });
 
@@ -162,7 +189,13 @@ describe("one violation for each line", () => {
     const { result, status } = await world.call(op);
     expect(status).toBe(1);
     expect(violationsOf(result)).toEqual([
-      { file: "a.sh", line: 1, patterns: ["home-path", "github-token"], found: ["/ho… (10 characters)", "ghp_… (40 characters)"], scope: "project" },
+      {
+        file: "a.sh",
+        line: 1,
+        patterns: ["home-path", "github-token"],
+        found: ["/ho… (10 characters)", "ghp_… (40 characters)"],
+        scope: "project",
+      },
     ]);
     expect(JSON.stringify(result)).not.toContain(A.slice(5));
     expect(await world.text(op)).toBe(
@@ -176,7 +209,11 @@ describe("one violation for each line", () => {
     await using world = await makeWorld();
     write(world.repo, { ".bot/core/x.ps1": `${A}\n` });
     const { result, status } = await world.call(op);
-    expect({ status, ok: result["ok"], counts: result["counts"] }).toEqual({ status: 0, ok: true, counts: { project: 0, framework: 1 } });
+    expect({ status, ok: result["ok"], counts: result["counts"] }).toEqual({
+      status: 0,
+      ok: true,
+      counts: { project: 0, framework: 1 },
+    });
     write(world.repo, { "mine.txt": `${B}\n` });
     expect((await world.call(op)).result).toMatchObject({ ok: false, counts: { project: 1, framework: 1 } });
   });
@@ -229,10 +266,16 @@ describe("exemptions", () => {
     expect(accepted.result).toMatchObject({ ok: true, accepted: 2 });
     const text = await Bun.file(join(world.repo, ".bot/scan-baseline.json")).text();
     expect(text).not.toContain(A.slice(0, 8));
-    expect((await world.call(op, { all: true })).result).toMatchObject({ ok: true, violations: [], exemptions: { used: 2 } });
+    expect((await world.call(op, { all: true })).result).toMatchObject({
+      ok: true,
+      violations: [],
+      exemptions: { used: 2 },
+    });
     write(world.repo, { "a.txt": `x\ny\n${A}\n`, "b.txt": `${C}\n` });
     expect(await found(world, { all: true })).toEqual(["b.txt:1 github-token"]);
-    expect((await world.call(op, { all: true, accept: " " }).catch((error: unknown) => error)) as object).toMatchObject({ code: "INVALID_INPUT" });
+    expect((await world.call(op, { all: true, accept: " " }).catch((error: unknown) => error)) as object).toMatchObject(
+      { code: "INVALID_INPUT" },
+    );
   });
 
   test("a branch's own additions to the baseline don't count for its change, and are listed", async () => {
@@ -251,9 +294,14 @@ describe("exemptions", () => {
     await world.call(op, { all: true, accept: "made up" });
     const path = join(world.repo, ".bot/scan-baseline.json");
     writeFileSync(path, (await Bun.file(path).text()).replace("made up", ""));
-    expect((await world.call(op, { all: true })).result).toMatchObject({ ok: false, exemptions: { unreasoned: [{ file: "a.txt", line: null }] } });
+    expect((await world.call(op, { all: true })).result).toMatchObject({
+      ok: false,
+      exemptions: { unreasoned: [{ file: "a.txt", line: null }] },
+    });
     writeFileSync(path, "{");
-    expect((await world.call(op, { all: true }).catch((error: unknown) => error)) as object).toMatchObject({ code: "INVALID_INPUT" });
+    expect((await world.call(op, { all: true }).catch((error: unknown) => error)) as object).toMatchObject({
+      code: "INVALID_INPUT",
+    });
   });
 });
 
@@ -281,7 +329,9 @@ describe("what can't be looked into is named", () => {
     expect(result["skipped"]).toEqual(skipped);
     expect(violationsOf(result).map(({ file }) => file)).toEqual(["fine.txt", ...(root ? ["locked.txt"] : [])]);
     const staged = await world.call(op, { staged: true });
-    expect(staged.result["skipped"]).toEqual(skipped.filter(({ reason }) => reason === "binary" || reason === "too-large"));
+    expect(staged.result["skipped"]).toEqual(
+      skipped.filter(({ reason }) => reason === "binary" || reason === "too-large"),
+    );
     expect(await world.text(op, { all: true })).toContain("big.txt  not looked at: too-large\n");
   });
 
@@ -292,7 +342,10 @@ describe("what can't be looked into is named", () => {
     const { result } = await world.call(op, { range: "main..HEAD" });
     expect(result).toMatchObject({
       violations: [{ file: "ok.txt" }],
-      skipped: [{ file: "big.txt", reason: "too-large" }, { file: "bin.dat", reason: "binary" }],
+      skipped: [
+        { file: "big.txt", reason: "too-large" },
+        { file: "bin.dat", reason: "binary" },
+      ],
     });
   });
 
@@ -306,7 +359,18 @@ describe("what can't be looked into is named", () => {
 });
 
 describe("names and bytes that aren't plain", () => {
-  const names = ["with blank.txt", "new\nline.txt", 'quo"te\\.txt', "tab\t.txt", "-dash.txt", ":magic.txt", "*.txt", "ünï.txt", "a and b", "+++ b/x"];
+  const names = [
+    "with blank.txt",
+    "new\nline.txt",
+    'quo"te\\.txt',
+    "tab\t.txt",
+    "-dash.txt",
+    ":magic.txt",
+    "*.txt",
+    "ünï.txt",
+    "a and b",
+    "+++ b/x",
+  ];
   for (const name of names) {
     test(JSON.stringify(name), async () => {
       await using world = await makeWorld();
@@ -343,9 +407,19 @@ describe("patterns of the settings", () => {
 
   test("are found beside the built-in ones, and exempt by their name", async () => {
     await using world = await makeWorld();
-    write(world.repo, { ...settings(String.raw`EMP-\d{6}`), "a.txt": `EMP-123456 ${A}\nEMP-1\n// dotbot:allow employee-id -- nobody\nEMP-654321\n` });
+    write(world.repo, {
+      ...settings(String.raw`EMP-\d{6}`),
+      "a.txt": `EMP-123456 ${A}\nEMP-1\n// dotbot:allow employee-id -- nobody\nEMP-654321\n`,
+    });
     const { result } = await world.call(op);
-    expect(violationsOf(result)).toMatchObject([{ file: "a.txt", line: 1, patterns: ["employee-id", "github-token"], found: ["EMP… (10 characters)", "ghp_… (40 characters)"] }]);
+    expect(violationsOf(result)).toMatchObject([
+      {
+        file: "a.txt",
+        line: 1,
+        patterns: ["employee-id", "github-token"],
+        found: ["EMP… (10 characters)", "ghp_… (40 characters)"],
+      },
+    ]);
   });
 
   const bad: readonly (readonly [string, RegExp])[] = [
@@ -375,17 +449,32 @@ describe("SARIF", () => {
   test("has a rule for each result, and paths as references", async () => {
     await using world = await makeWorld();
     mkdirSync(join(world.repo, "a b"));
-    write(world.repo, { "a b/ü.txt": `x\n${A} /home/ada/x\n`, ".bot/core/f.txt": `${B}\n`, "bin": "\0" });
+    write(world.repo, { "a b/ü.txt": `x\n${A} /home/ada/x\n`, ".bot/core/f.txt": `${B}\n`, bin: "\0" });
     const { result } = await world.call(op, { sarif: true });
     expect(result["sarif"]).toMatchObject({
       version: "2.1.0",
       runs: [
         {
           tool: { driver: { name: "dotbot" } },
-          invocations: [{ executionSuccessful: true, toolExecutionNotifications: [{ level: "note", message: { text: "not scanned (binary): bin" } }] }],
+          invocations: [
+            {
+              executionSuccessful: true,
+              toolExecutionNotifications: [{ level: "note", message: { text: "not scanned (binary): bin" } }],
+            },
+          ],
           results: [
-            { ruleId: "github-token", level: "warning", locations: [{ physicalLocation: { artifactLocation: { uri: ".bot/core/f.txt" } } }] },
-            { ruleId: "github-token", level: "error", locations: [{ physicalLocation: { artifactLocation: { uri: "a%20b/%C3%BC.txt" }, region: { startLine: 2 } } }] },
+            {
+              ruleId: "github-token",
+              level: "warning",
+              locations: [{ physicalLocation: { artifactLocation: { uri: ".bot/core/f.txt" } } }],
+            },
+            {
+              ruleId: "github-token",
+              level: "error",
+              locations: [
+                { physicalLocation: { artifactLocation: { uri: "a%20b/%C3%BC.txt" }, region: { startLine: 2 } } },
+              ],
+            },
             { ruleId: "home-path" },
           ],
         },

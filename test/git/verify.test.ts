@@ -42,7 +42,10 @@ interface Bench extends AsyncDisposable {
 async function makeBase(spec: Spec): Promise<World> {
   const world = await makeWorld({ "README.md": "hello\n", ...IGNORE, ...spec.files });
   for (const [name, text] of Object.entries(spec.hooks ?? {})) addHook(world.repo, name, text);
-  if (spec.config !== undefined) write(world.repo, { [`${HOOKS}/config.json`]: typeof spec.config === "string" ? spec.config : JSON.stringify(spec.config) });
+  if (spec.config !== undefined)
+    write(world.repo, {
+      [`${HOOKS}/config.json`]: typeof spec.config === "string" ? spec.config : JSON.stringify(spec.config),
+    });
   if (spec.hooks !== undefined || spec.config !== undefined) {
     await run(world.repo, "add", "-A");
     await run(world.repo, "commit", "-q", "-m", "hooks");
@@ -77,7 +80,16 @@ async function makeBench(spec: Spec = {}): Promise<Bench> {
   await withQueue(world, async (queue) => {
     await queue.write("test", (tx) =>
       tx.ledger.putRecord(WORKTREE_RECORDS, id, {
-        path: tree, branch, base: "main", baseSha, createdAt: "2024-05-06T07:08:09Z", slot: 1, adopted: false, links: [], setup: { state: "none" }, made: [],
+        path: tree,
+        branch,
+        base: "main",
+        baseSha,
+        createdAt: "2024-05-06T07:08:09Z",
+        slot: 1,
+        adopted: false,
+        links: [],
+        setup: { state: "none" },
+        made: [],
       }),
     );
   });
@@ -106,7 +118,9 @@ function verificationOf(result: Loose): Loose {
 
 /** `name: status message` of each check. */
 function checks(result: Loose): string[] {
-  return (verificationOf(result)["checks"] as readonly Loose[]).map(({ name, status, message }) => `${String(name)}: ${String(status)}: ${String(message)}`);
+  return (verificationOf(result)["checks"] as readonly Loose[]).map(
+    ({ name, status, message }) => `${String(name)}: ${String(status)}: ${String(message)}`,
+  );
 }
 
 function check(result: Loose, name: string): Loose {
@@ -118,7 +132,10 @@ describe("a task without a worktree", () => {
     await using world = await makeWorld();
     const { result } = await world.call(add, { name: "A" });
     const answer = await world.call(done, { task_id: (result["task"] as Loose)["id"] });
-    expect(answer).toMatchObject({ status: 0, result: { ok: true, newStatus: "done", verification: { base: null, verifyChanged: [] } } });
+    expect(answer).toMatchObject({
+      status: 0,
+      result: { ok: true, newStatus: "done", verification: { base: null, verifyChanged: [] } },
+    });
     expect(checks(answer.result)).toEqual(["scan: passed: 0 changed files looked at"]);
   });
 
@@ -126,13 +143,19 @@ describe("a task without a worktree", () => {
     await using world = await makeBase({ hooks: { "01-test.sh": PASS } });
     write(world.repo, { "dirty.txt": "x\n" });
     await world.call(add, { name: "A" });
-    expect(checks((await world.call(done, { task_id: "A" })).result)).toEqual(["scan: passed: 1 changed file looked at", "01-test.sh: passed: fine"]);
+    expect(checks((await world.call(done, { task_id: "A" })).result)).toEqual([
+      "scan: passed: 1 changed file looked at",
+      "01-test.sh: passed: fine",
+    ]);
   });
 
   test("in a repository without commits", async () => {
     await using world = await makeWorld({});
     await world.call(add, { name: "A" });
-    expect(await world.call(done, { task_id: "A" })).toMatchObject({ status: 0, result: { ok: true, verification: { head: null } } });
+    expect(await world.call(done, { task_id: "A" })).toMatchObject({
+      status: 0,
+      result: { ok: true, verification: { head: null } },
+    });
   });
 });
 
@@ -142,7 +165,12 @@ describe("the task's worktree", () => {
     const base = await run(bench.world.repo, "rev-parse", "main");
     const head = await bench.commit({ "a.txt": "x\n" });
     const result = await bench.done();
-    expect(result).toMatchObject({ status: 0, ok: true, newStatus: "done", verification: { workRoot: bench.tree, head, base } });
+    expect(result).toMatchObject({
+      status: 0,
+      ok: true,
+      newStatus: "done",
+      verification: { workRoot: bench.tree, head, base },
+    });
     expect(checks(result)).toEqual([
       "scan: passed: 1 changed file looked at",
       "git-clean: passed: everything is committed",
@@ -157,9 +185,15 @@ describe("the task's worktree", () => {
     write(bench.tree, { "a.txt": "y\n", "new.txt": "z\n" });
     const result = await bench.done();
     expect(result).toMatchObject({ status: 1, ok: false, newStatus: "in-progress", changed: false });
-    expect(check(result, "git-clean")).toMatchObject({ status: "failed", message: 'not committed: "a.txt", "new.txt"' });
+    expect(check(result, "git-clean")).toMatchObject({
+      status: "failed",
+      message: 'not committed: "a.txt", "new.txt"',
+    });
     expect(await bench.world.text(done, { task_id: bench.id })).toBe(
-      'Add a login page: stays in-progress, verification failed\npassed  scan: 2 changed files looked at\nfailed  git-clean: not committed: "a.txt", "new.txt"\n'.replace("2 changed", "3 changed"),
+      'Add a login page: stays in-progress, verification failed\npassed  scan: 2 changed files looked at\nfailed  git-clean: not committed: "a.txt", "new.txt"\n'.replace(
+        "2 changed",
+        "3 changed",
+      ),
     );
   });
 
@@ -175,8 +209,13 @@ describe("the task's worktree", () => {
   test("that is gone is said, with a way on", async () => {
     await using bench = await makeBench();
     rmSync(bench.tree, { recursive: true });
-    expect(await bench.done().catch((error: unknown) => error)).toMatchObject({ code: "NOT_FOUND", example: expect.stringContaining("--skip-verify") });
-    expect(await bench.done({ dir: bench.world.repo }).catch((error: unknown) => error)).toMatchObject({ code: "NOT_FOUND" });
+    expect(await bench.done().catch((error: unknown) => error)).toMatchObject({
+      code: "NOT_FOUND",
+      example: expect.stringContaining("--skip-verify"),
+    });
+    expect(await bench.done({ dir: bench.world.repo }).catch((error: unknown) => error)).toMatchObject({
+      code: "NOT_FOUND",
+    });
   });
 
   test("in the middle of a merge isn't done", async () => {
@@ -184,7 +223,10 @@ describe("the task's worktree", () => {
     await bench.commit({ "a.txt": "x\n" });
     await run(bench.world.repo, "commit", "-q", "--allow-empty", "-m", "base moves");
     await run(bench.tree, "merge", "-q", "--no-commit", "--no-ff", "main");
-    expect(check(await bench.done(), "git-clean")).toMatchObject({ status: "failed", message: "a merge is in progress: end or abort it" });
+    expect(check(await bench.done(), "git-clean")).toMatchObject({
+      status: "failed",
+      message: "a merge is in progress: end or abort it",
+    });
   });
 });
 
@@ -193,28 +235,46 @@ describe("the scan", () => {
     await using bench = await makeBench();
     await bench.commit({ "a.txt": `${SECRET}\n`, ".bot/core/x.ps1": `${SECRET}\n` });
     const failed = await bench.done();
-    expect(failed).toMatchObject({ status: 1, ok: false, newStatus: "in-progress", verification: { scan: { counts: { project: 1, framework: 1 } } } });
+    expect(failed).toMatchObject({
+      status: 1,
+      ok: false,
+      newStatus: "in-progress",
+      verification: { scan: { counts: { project: 1, framework: 1 } } },
+    });
     expect(check(failed, "scan")).toMatchObject({ message: "1 violation; 1 violation in the framework's files" });
     expect(JSON.stringify(failed)).not.toContain(SECRET.slice(5));
     await bench.commit({ "a.txt": "clean\n" });
     const passed = await bench.done();
-    expect(passed).toMatchObject({ status: 0, ok: true, newStatus: "done", verification: { scan: { counts: { project: 0, framework: 1 } } } });
+    expect(passed).toMatchObject({
+      status: 0,
+      ok: true,
+      newStatus: "done",
+      verification: { scan: { counts: { project: 0, framework: 1 } } },
+    });
   });
 
   test("a branch can't exempt itself by the baseline or by moving its settings", async () => {
     await using bench = await makeBench();
     await bench.commit({ "a.txt": `${SECRET}\n`, ".bot/settings.json": '{"scan":{"allow":["**"]}}' });
-    expect(await bench.done()).toMatchObject({ ok: false, verification: { scan: { exemptions: { added: [{ file: ".bot/settings.json" }] } } } });
+    expect(await bench.done()).toMatchObject({
+      ok: false,
+      verification: { scan: { exemptions: { added: [{ file: ".bot/settings.json" }] } } },
+    });
   });
 
   test("an exemption in the text counts, and is listed", async () => {
     await using bench = await makeBench();
     await bench.commit({ "a.txt": `# dotbot:allow github-token -- made up\n${SECRET}\n` });
-    expect(await bench.done()).toMatchObject({ ok: true, verification: { scan: { exemptions: { used: 1, added: [{ file: "a.txt", line: 1, reason: "made up" }] } } } });
+    expect(await bench.done()).toMatchObject({
+      ok: true,
+      verification: { scan: { exemptions: { used: 1, added: [{ file: "a.txt", line: 1, reason: "made up" }] } } },
+    });
   });
 
   test("what a script prints is redacted", async () => {
-    await using bench = await makeBench({ hooks: { "01.sh": sh(`echo "leaked ${SECRET.slice(0, 20)}"'${SECRET.slice(20)}' >&2`, "exit 1") } });
+    await using bench = await makeBench({
+      hooks: { "01.sh": sh(`echo "leaked ${SECRET.slice(0, 20)}"'${SECRET.slice(20)}' >&2`, "exit 1") },
+    });
     const result = await bench.done();
     expect(check(result, "01.sh")["output"]).toBe("leaked ghp_… (40 characters)\n");
     expect(JSON.stringify(result)).not.toContain(SECRET);
@@ -223,7 +283,9 @@ describe("the scan", () => {
 
 describe("order, terms and answers of scripts", () => {
   test("by name; the first that fails and is required stops the rest", async () => {
-    await using bench = await makeBench({ hooks: { "20-b.sh": FAIL, "10-a.sh": PASS, "30-c.sh": PASS, "README.md": "x", "lib/helper.sh": "x" } });
+    await using bench = await makeBench({
+      hooks: { "20-b.sh": FAIL, "10-a.sh": PASS, "30-c.sh": PASS, "README.md": "x", "lib/helper.sh": "x" },
+    });
     expect(checks(await bench.done()).slice(2)).toEqual([
       "10-a.sh: passed: fine",
       "20-b.sh: failed: broken (status 3)",
@@ -234,12 +296,23 @@ describe("order, terms and answers of scripts", () => {
   test("what is found before any script keeps scripts from running", async () => {
     await using bench = await makeBench({ hooks: { "10-a.sh": PASS } });
     await bench.commit({ "a.txt": SECRET });
-    expect(check(await bench.done(), "10-a.sh")).toMatchObject({ status: "skipped", message: "not run: what was found before it comes first" });
+    expect(check(await bench.done(), "10-a.sh")).toMatchObject({
+      status: "skipped",
+      message: "not run: what was found before it comes first",
+    });
   });
 
   test("as config.json says: order, optional, categories, what isn't listed, what is missing", async () => {
     await using bench = await makeBench({
-      hooks: { "a.sh": PASS, "b.sh": FAIL, "c.sh": PASS, "d.sh": PASS, "e.sh": PASS, "core.ps1": "x", "extra.sh": PASS },
+      hooks: {
+        "a.sh": PASS,
+        "b.sh": FAIL,
+        "c.sh": PASS,
+        "d.sh": PASS,
+        "e.sh": PASS,
+        "core.ps1": "x",
+        "extra.sh": PASS,
+      },
       config: {
         scripts: [
           { name: "core.ps1", required: true, core: true, timeout_seconds: 30 },
@@ -268,23 +341,41 @@ describe("order, terms and answers of scripts", () => {
   });
 
   test("an optional one that fails isn't in the way, and is told", async () => {
-    await using bench = await makeBench({ hooks: { "b.sh": FAIL }, config: { scripts: [{ name: "b.sh", required: false }, { name: "gone.sh", required: false }] } });
+    await using bench = await makeBench({
+      hooks: { "b.sh": FAIL },
+      config: {
+        scripts: [
+          { name: "b.sh", required: false },
+          { name: "gone.sh", required: false },
+        ],
+      },
+    });
     const result = await bench.done();
     expect(result).toMatchObject({ status: 0, ok: true, newStatus: "done" });
     expect(await bench.world.text(done, { task_id: bench.id })).toContain("already done");
   });
 
   test("dotbot 3's own scripts are known by name where there is no config", async () => {
-    await using bench = await makeBench({ hooks: { "00-privacy-scan.ps1": "x", "01-git-clean.ps1": "x", "02-git-pushed.ps1": "x" } });
+    await using bench = await makeBench({
+      hooks: { "00-privacy-scan.ps1": "x", "01-git-clean.ps1": "x", "02-git-pushed.ps1": "x" },
+    });
     const result = await bench.done();
     expect(result["ok"]).toBe(true);
-    expect(checks(result).slice(2).every((line) => line.endsWith("replaced by dotbot's own scan and git-clean"))).toBe(true);
+    expect(
+      checks(result)
+        .slice(2)
+        .every((line) => line.endsWith("replaced by dotbot's own scan and git-clean")),
+    ).toBe(true);
   });
 
   const configs: readonly (readonly [string, string, RegExp])[] = [
     ["not JSON", "{ scripts: }", /isn't valid JSON \(line 1/],
     ["no list", '{"scripts": {}}', /scripts should be Array/],
-    ["a time that is none", '{"scripts": [{"name": "a.sh", "timeout_seconds": "soon"}]}', /scripts\[0\]\.timeout_seconds/],
+    [
+      "a time that is none",
+      '{"scripts": [{"name": "a.sh", "timeout_seconds": "soon"}]}',
+      /scripts\[0\]\.timeout_seconds/,
+    ],
     ["no name", '{"scripts": [{}]}', /scripts\[0\]\.name/],
   ];
   for (const [what, config, message] of configs) {
@@ -297,20 +388,46 @@ describe("order, terms and answers of scripts", () => {
   }
 
   const answers: readonly (readonly [what: string, script: string, expected: Loose])[] = [
-    ["JSON that says success", sh(`echo '{"success": true, "message": "12 tests"}'`), { status: "passed", message: "12 tests" }],
+    [
+      "JSON that says success",
+      sh(`echo '{"success": true, "message": "12 tests"}'`),
+      { status: "passed", message: "12 tests" },
+    ],
     [
       "JSON that says failure, with status 0",
-      sh(`echo '{"success": false, "message": "2 tests fail", "failures": [{"file": "a.ts", "line": 3, "issue": "no"}]}'`),
+      sh(
+        `echo '{"success": false, "message": "2 tests fail", "failures": [{"file": "a.ts", "line": 3, "issue": "no"}]}'`,
+      ),
       { status: "failed", message: "2 tests fail", failures: [{ file: "a.ts", line: 3, issue: "no" }] },
     ],
-    ["JSON in the last line", sh("echo building", `echo '{"success": false, "message": "no"}'`), { status: "failed", message: "no" }],
-    ["JSON over many lines", sh(`printf '{\n  "success": false,\n  "message": "no"\n}\n'`), { status: "failed", message: "no" }],
+    [
+      "JSON in the last line",
+      sh("echo building", `echo '{"success": false, "message": "no"}'`),
+      { status: "failed", message: "no" },
+    ],
+    [
+      "JSON over many lines",
+      sh(`printf '{\n  "success": false,\n  "message": "no"\n}\n'`),
+      { status: "failed", message: "no" },
+    ],
     ["half JSON is a message", sh(`echo '{"success": fal'`), { status: "passed", message: '{"success": fal' }],
     ["nothing at all", sh("true"), { status: "passed", message: "passed" }],
-    ["JSON that says success, with status 1", sh(`echo '{"success": true, "message": "well"}'`, "exit 1"), { status: "failed", message: "well (status 1)" }],
+    [
+      "JSON that says success, with status 1",
+      sh(`echo '{"success": true, "message": "well"}'`, "exit 1"),
+      { status: "failed", message: "well (status 1)" },
+    ],
     ["death by signal", sh("kill -9 $$"), { status: "failed", message: "ended with SIGKILL" }],
-    ["an interpreter that isn't there", "#!/no/such/interpreter\n", { status: "failed", message: "needs /no/such/interpreter, which isn't installed or isn't on PATH" }],
-    ["one that env can't find", "#!/usr/bin/env no-such-interpreter\n", { status: "failed", message: "needs no-such-interpreter, which isn't installed or isn't on PATH" }],
+    [
+      "an interpreter that isn't there",
+      "#!/no/such/interpreter\n",
+      { status: "failed", message: "needs /no/such/interpreter, which isn't installed or isn't on PATH" },
+    ],
+    [
+      "one that env can't find",
+      "#!/usr/bin/env no-such-interpreter\n",
+      { status: "failed", message: "needs no-such-interpreter, which isn't installed or isn't on PATH" },
+    ],
     ["no interpreter named", "echo x\n", { status: "passed" }],
   ];
   for (const [what, script, expected] of answers) {
@@ -325,7 +442,10 @@ describe("order, terms and answers of scripts", () => {
   test("PowerShell scripts name what they need", async () => {
     if (Bun.which("pwsh") !== null) return;
     await using bench = await makeBench({ hooks: { "03-build.ps1": "exit 0" } });
-    expect(check(await bench.done(), "03-build.ps1")).toMatchObject({ status: "failed", message: "needs pwsh (PowerShell 7), which isn't installed or isn't on PATH" });
+    expect(check(await bench.done(), "03-build.ps1")).toMatchObject({
+      status: "failed",
+      message: "needs pwsh (PowerShell 7), which isn't installed or isn't on PATH",
+    });
   });
 
   test("one that isn't executable says how to make it so", async () => {
@@ -335,17 +455,25 @@ describe("order, terms and answers of scripts", () => {
     await run(world.repo, "commit", "-q", "-m", "hooks");
     await world.call(add, { name: "A" });
     const { result } = await world.call(done, { task_id: "A" });
-    expect(check(result, "01.sh")).toMatchObject({ status: "failed", message: "isn't executable: git update-index --chmod=+x .bot/hooks/verify/01.sh" });
+    expect(check(result, "01.sh")).toMatchObject({
+      status: "failed",
+      message: "isn't executable: git update-index --chmod=+x .bot/hooks/verify/01.sh",
+    });
   });
 });
 
 describe("scripts that don't behave", () => {
   test("one that hangs, with a child of its own, is ended with all of its group", async () => {
     await using bench = await makeBench({
-      hooks: { "01.sh": sh("sleep 600 &", 'echo "$!" > "$DOTBOT_STATE_ROOT/.bot/.control/child"', "echo waiting", "wait") },
+      hooks: {
+        "01.sh": sh("sleep 600 &", 'echo "$!" > "$DOTBOT_STATE_ROOT/.bot/.control/child"', "echo waiting", "wait"),
+      },
       config: { scripts: [{ name: "01.sh", timeout_seconds: 0.5 }] },
     });
-    expect(check(await bench.done(), "01.sh")).toMatchObject({ status: "failed", message: "didn't end within 0.5 seconds; it said: waiting" });
+    expect(check(await bench.done(), "01.sh")).toMatchObject({
+      status: "failed",
+      message: "didn't end within 0.5 seconds; it said: waiting",
+    });
     const child = Number(await Bun.file(join(bench.world.repo, ".bot/.control/child")).text());
     expect(() => process.kill(child, 0)).toThrow();
   });
@@ -363,10 +491,17 @@ describe("scripts that don't behave", () => {
   });
 
   test("all together have a time as well", async () => {
-    await using bench = await makeBench({ hooks: { "01.sh": sh("sleep 600"), "02.sh": PASS }, config: { scripts: [{ name: "01.sh", required: false }, { name: "02.sh" }] }, files: { ".bot/settings.json": '{"verify":{"total_timeout":"300ms"}}' } });
+    await using bench = await makeBench({
+      hooks: { "01.sh": sh("sleep 600"), "02.sh": PASS },
+      config: { scripts: [{ name: "01.sh", required: false }, { name: "02.sh" }] },
+      files: { ".bot/settings.json": '{"verify":{"total_timeout":"300ms"}}' },
+    });
     const result = await bench.done();
     expect(check(result, "01.sh")).toMatchObject({ status: "failed", message: "didn't end within 0.3 seconds" });
-    expect(check(result, "02.sh")).toMatchObject({ status: "failed", message: "not run: all scripts together took too long (setting verify.total_timeout)" });
+    expect(check(result, "02.sh")).toMatchObject({
+      status: "failed",
+      message: "not run: all scripts together took too long (setting verify.total_timeout)",
+    });
   });
 });
 
@@ -403,7 +538,10 @@ describe("the judge is the base's", () => {
     await run(world.repo, "add", "-A");
     await run(world.repo, "commit", "-q", "-m", "hooks");
     await world.call(add, { name: "A" });
-    expect(checks((await world.call(done, { task_id: "A" })).result).slice(1)).toEqual(["01.sh: passed: by the helper", "02.sh: passed: by the link"]);
+    expect(checks((await world.call(done, { task_id: "A" })).result).slice(1)).toEqual([
+      "01.sh: passed: by the helper",
+      "02.sh: passed: by the link",
+    ]);
   });
 
   test("nothing of the exported scripts is left", async () => {
@@ -421,7 +559,9 @@ describe("again", () => {
   };
 
   test("what passed on the same tree isn't run again; another tree is", async () => {
-    await using bench = await makeBench({ hooks: { "01.sh": counted, "02.sh": sh('test -e "$DOTBOT_STATE_ROOT/.bot/.control/go" || exit 1') } });
+    await using bench = await makeBench({
+      hooks: { "01.sh": counted, "02.sh": sh('test -e "$DOTBOT_STATE_ROOT/.bot/.control/go" || exit 1') },
+    });
     await bench.commit({ "a.txt": "x\n" });
     expect((await bench.done())["ok"]).toBe(false);
     writeFileSync(join(bench.world.repo, ".bot/.control/go"), "");
@@ -436,16 +576,22 @@ describe("again", () => {
   });
 
   test("a call that was cut off goes on where it was", async () => {
-    await using bench = await makeBench({ hooks: { "01.sh": counted, "02.sh": sh('test -e "$DOTBOT_STATE_ROOT/.bot/.control/go" || sleep 600') } });
+    await using bench = await makeBench({
+      hooks: { "01.sh": counted, "02.sh": sh('test -e "$DOTBOT_STATE_ROOT/.bot/.control/go" || sleep 600') },
+    });
     const cut = new AbortController();
     const seen: (string | null)[] = [];
-    const call = bench.world.call(done, { task_id: bench.id }, {
-      signal: cut.signal,
-      progress: (line) => {
-        seen.push(line);
-        if (line?.includes("02.sh") === true) cut.abort(new Error("cut off"));
+    const call = bench.world.call(
+      done,
+      { task_id: bench.id },
+      {
+        signal: cut.signal,
+        progress: (line) => {
+          seen.push(line);
+          if (line?.includes("02.sh") === true) cut.abort(new Error("cut off"));
+        },
       },
-    });
+    );
     expect(await call.catch((error: unknown) => String(error))).toBe("Error: cut off");
     expect(seen).toEqual(["verifying: scan", null, "verifying: 01.sh (1 of 2)", "verifying: 02.sh (2 of 2)", null]);
     writeFileSync(join(bench.world.repo, ".bot/.control/go"), "");
@@ -491,10 +637,19 @@ describe("who is refused anyway isn't kept waiting", () => {
   test("--skip-verify goes into history, is recorded for completion, and needs a reason", async () => {
     await using bench = await makeBench({ hooks: { "01.sh": FAIL } });
     const head = await bench.commit({ "a.txt": SECRET });
-    expect(await bench.done({ skip_verify: " " }).catch((error: unknown) => error)).toMatchObject({ code: "INVALID_INPUT" });
+    expect(await bench.done({ skip_verify: " " }).catch((error: unknown) => error)).toMatchObject({
+      code: "INVALID_INPUT",
+    });
     const result = await bench.done({ skip_verify: "looked at by hand" });
-    expect(result).toMatchObject({ ok: true, newStatus: "done", verification: { skipped: "looked at by hand", head, checks: [] } });
-    expect((result["task"] as { history: readonly Loose[] }).history.at(-1)).toMatchObject({ to: "done", reason: "verification skipped: looked at by hand" });
+    expect(result).toMatchObject({
+      ok: true,
+      newStatus: "done",
+      verification: { skipped: "looked at by hand", head, checks: [] },
+    });
+    expect((result["task"] as { history: readonly Loose[] }).history.at(-1)).toMatchObject({
+      to: "done",
+      reason: "verification skipped: looked at by hand",
+    });
     expect(await withQueue(bench.world, (queue) => readVerified(queue.ledger, bench.id))).toMatchObject({ head });
   });
 });

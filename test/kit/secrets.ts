@@ -133,7 +133,7 @@ export const MAKERS: Readonly<Record<string, (from: Source) => Sample>> = {
   "docker-token": (from) => ({ line: `docker login -p dckr_pat_${from.of(B64URL, 27)}` }),
   "databricks-token": (from) => ({ line: `DATABRICKS=dapi${from.of(HEX, 32)}` }),
   "linear-key": (from) => ({ line: `lin_api_${from.of(ALNUM, 40)}` }),
-  "atlassian-token": (from) => ({ line: `jira ATATT3${from.of(`${B64URL}`, 185)}` }),
+  "atlassian-token": (from) => ({ line: `jira ATATT3${from.of(B64URL, 185)}` }),
   "vault-token": (from) => ({ line: `VAULT=hvs.${from.of(B64URL, 95)}` }),
   "telegram-token": (from) => ({ line: `bot ${1 + from.below(9)}${from.of(DIGITS, 9)}:AA${from.of(B64URL, 33)}` }),
   "bearer-token": (from) => ({
@@ -162,7 +162,7 @@ export const MAKERS: Readonly<Record<string, (from: Source) => Sample>> = {
     ]),
   }),
   "home-path": (from) => {
-    const who = `${from.pick(["ada", "grace", "linus", "margaret", "Edsger", "barbara.liskov", "j_smith"])}`;
+    const who = from.pick(["ada", "grace", "linus", "margaret", "Edsger", "barbara.liskov", "j_smith"]);
     return {
       line: from.pick([
         `cd /home/${who}/work`,

@@ -24,16 +24,27 @@ describe.each(ERAS)("the official client, %s", (era) => {
     const next = await client.callTool({ name: "task_get_next", arguments: {} });
     expect(next).toMatchObject({ structuredContent: { task: { name: "Task 1" } } });
     expect(JSON.parse((next.content as { text: string }[])[0]?.text ?? "")).toEqual(next.structuredContent);
-    const started = await client.callTool({ name: "task_mark_in_progress", arguments: { task_id: taskId8(1), session_id: "s" } });
-    expect(started).toMatchObject({ structuredContent: { oldStatus: "todo", newStatus: "in-progress", changed: true } });
+    const started = await client.callTool({
+      name: "task_mark_in_progress",
+      arguments: { task_id: taskId8(1), session_id: "s" },
+    });
+    expect(started).toMatchObject({
+      structuredContent: { oldStatus: "todo", newStatus: "in-progress", changed: true },
+    });
   });
 
   test("sees a failure as one, without structured content", async () => {
     await using world = await makeWorld({ seeds: plainSeeds(1) });
     await using connected = await connect(era, { cwd: world.main });
     await connected.client.listTools();
-    const result = await connected.client.callTool({ name: "task_mark_in_progress", arguments: { task_id: "nope", session_id: "s" } });
-    expect(result).toMatchObject({ isError: true, content: [{ type: "text", text: expect.stringMatching(/^TASK_NOT_FOUND: /) }] });
+    const result = await connected.client.callTool({
+      name: "task_mark_in_progress",
+      arguments: { task_id: "nope", session_id: "s" },
+    });
+    expect(result).toMatchObject({
+      isError: true,
+      content: [{ type: "text", text: expect.stringMatching(/^TASK_NOT_FOUND: /) }],
+    });
     expect(result).not.toHaveProperty("structuredContent");
   });
 
@@ -50,8 +61,14 @@ describe.each(ERAS)("the official client, %s", (era) => {
     await using connected = await connect(era, { cwd: world.main });
     const failing = async (name: string, args: Record<string, unknown>): Promise<unknown> =>
       await connected.client.callTool({ name, arguments: args }).catch((error: unknown) => error);
-    expect(await failing("task_nope", {})).toMatchObject({ code: -32602, message: expect.stringContaining("there is no tool") });
-    expect(await failing("task_get_next", { claim: true })).toMatchObject({ code: -32602, message: expect.stringContaining('unknown field "claim"') });
+    expect(await failing("task_nope", {})).toMatchObject({
+      code: -32602,
+      message: expect.stringContaining("there is no tool"),
+    });
+    expect(await failing("task_get_next", { claim: true })).toMatchObject({
+      code: -32602,
+      message: expect.stringContaining('unknown field "claim"'),
+    });
   });
 
   test("cancels a call by its timeout, and goes on", async () => {
@@ -60,16 +77,23 @@ describe.each(ERAS)("the official client, %s", (era) => {
       files: { ".bot/settings.json": '{"hooks":{"on_status":["sleep 300"]}}' },
     });
     await using connected = await connect(era, { cwd: world.main });
-    const call = connected.client.callTool({ name: "task_mark_in_progress", arguments: { task_id: taskId8(1), session_id: "s" } }, { timeout: 300 });
+    const call = connected.client.callTool(
+      { name: "task_mark_in_progress", arguments: { task_id: taskId8(1), session_id: "s" } },
+      { timeout: 300 },
+    );
     expect(await call.catch((error: unknown) => String(error))).toMatch(/timed out/);
-    expect(await connected.client.callTool({ name: "task_get_next", arguments: {} })).toMatchObject({ structuredContent: { task: { name: "Task 2" } } });
+    expect(await connected.client.callTool({ name: "task_get_next", arguments: {} })).toMatchObject({
+      structuredContent: { task: { name: "Task 2" } },
+    });
   });
 });
 
 test("the official client finds the era by itself", async () => {
   await using world = await makeWorld();
   await using connected = await connect("auto", { cwd: world.main });
-  expect(await connected.client.callTool({ name: "task_get_next", arguments: {} })).toMatchObject({ structuredContent: { task: null } });
+  expect(await connected.client.callTool({ name: "task_get_next", arguments: {} })).toMatchObject({
+    structuredContent: { task: null },
+  });
 });
 
 describe("the inspector's command line", () => {
@@ -87,16 +111,35 @@ describe("the inspector's command line", () => {
     return { stdout, stderr, status };
   }
 
-  test.each([[[]], [["--toolsets", "all"]], [["--read-only"]]])("finds nothing wrong with the tools of %j", async (flags) => {
-    await using world = await makeWorld();
-    const { stdout, stderr, status } = await inspector(world.main, ...flags, "--", "--method", "tools/list", "--strict");
-    expect({ stderr, status }).toEqual({ stderr: "", status: 0 });
-    expect((JSON.parse(stdout) as { tools: unknown[] }).tools.length).toBeGreaterThan(0);
-  }, 60_000);
+  test.each([[[]], [["--toolsets", "all"]], [["--read-only"]]])(
+    "finds nothing wrong with the tools of %j",
+    async (flags) => {
+      await using world = await makeWorld();
+      const { stdout, stderr, status } = await inspector(
+        world.main,
+        ...flags,
+        "--",
+        "--method",
+        "tools/list",
+        "--strict",
+      );
+      expect({ stderr, status }).toEqual({ stderr: "", status: 0 });
+      expect((JSON.parse(stdout) as { tools: unknown[] }).tools.length).toBeGreaterThan(0);
+    },
+    60_000,
+  );
 
   test("calls a tool", async () => {
     await using world = await makeWorld({ seeds: plainSeeds(1) });
-    const { stdout, status } = await inspector(world.main, "--method", "tools/call", "--tool-name", "task_get_next", "--tool-arg", "prefer=todo");
+    const { stdout, status } = await inspector(
+      world.main,
+      "--method",
+      "tools/call",
+      "--tool-name",
+      "task_get_next",
+      "--tool-arg",
+      "prefer=todo",
+    );
     expect(status).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ structuredContent: { task: { name: "Task 1" } } });
   }, 60_000);
@@ -145,7 +188,19 @@ test("the official conformance suite passes in every scenario that applies", asy
   await Bun.write(dir.path("expected.yml"), `server:\n${expected.map((name) => `  - ${name}\n`).join("")}`);
   const program = join(packages, "conformance", "dist", "index.js");
   const child = Bun.spawn(
-    [process.execPath, program, "server", "--url", http.url, "--suite", "all", "--expected-failures", dir.path("expected.yml"), "-o", dir.path("results")],
+    [
+      process.execPath,
+      program,
+      "server",
+      "--url",
+      http.url,
+      "--suite",
+      "all",
+      "--expected-failures",
+      dir.path("expected.yml"),
+      "-o",
+      dir.path("results"),
+    ],
     { cwd: dir.root, env: cleanEnv(), stdin: "ignore", stdout: "pipe", stderr: "pipe" },
   );
   const [stdout, stderr, status] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited]);

@@ -16,7 +16,9 @@ describe.each(ERAS)("%s", (era) => {
   test("a task from the queue to one commit on main", async () => {
     await using world = await makeWorld({
       seeds: [{ name: "Say goodbye" }, { name: "Not yet", fields: { priority: 90 } }],
-      files: { ".bot/hooks/verify/10-says-goodbye.sh": "#!/bin/sh\ngrep -q goodbye README.md && echo '{\"success\": true}'\n" },
+      files: {
+        ".bot/hooks/verify/10-says-goodbye.sh": "#!/bin/sh\ngrep -q goodbye README.md && echo '{\"success\": true}'\n",
+      },
     });
     await world.git("update-index", "--chmod=+x", ".bot/hooks/verify/10-says-goodbye.sh");
     await world.git("commit", "-q", "-m", "executable");
@@ -32,7 +34,11 @@ describe.each(ERAS)("%s", (era) => {
 
     // Look, reserve, begin.
     expect(await does("task_get_next", {})).toMatchObject({ task: { id: taskId(1) }, claimed: false });
-    expect(await does("task_claim", { session_id })).toMatchObject({ task: { id: taskId(1) }, claimed: true, claim: { session: session_id } });
+    expect(await does("task_claim", { session_id })).toMatchObject({
+      task: { id: taskId(1) },
+      claimed: true,
+      claim: { session: session_id },
+    });
     const task_id = taskId(1);
     expect(await does("task_mark_in_progress", { task_id, session_id })).toMatchObject({ newStatus: "in-progress" });
     const made = await does("wt_create", { task_id, session_id });
@@ -44,17 +50,37 @@ describe.each(ERAS)("%s", (era) => {
     await does("guard_add", { files: ["README.md"], dir });
     const first = await does("guard_commit", { files: ["README.md"], message: "Say farewell", dir });
     expect(first).toMatchObject({ repoPath: dir, headSha: await run(dir, "rev-parse", "HEAD") });
-    expect(await does("task_mark_done", { task_id, session_id })).toMatchObject({ ok: false, newStatus: "in-progress" });
+    expect(await does("task_mark_done", { task_id, session_id })).toMatchObject({
+      ok: false,
+      newStatus: "in-progress",
+    });
 
     // Ask, and be answered by somebody else.
-    await does("task_mark_needs_input", { task_id, session_id, questions: [{ question: "Which word?", options: [{ key: "A", label: "farewell" }, { key: "B", label: "goodbye" }] }] });
-    expect(await caller(person.client)("task_answer_question", { task_id, answer: "B", session_id: "a-person" })).toMatchObject({ task: { questions_resolved: [{ answer: expect.anything() }] } });
+    await does("task_mark_needs_input", {
+      task_id,
+      session_id,
+      questions: [
+        {
+          question: "Which word?",
+          options: [
+            { key: "A", label: "farewell" },
+            { key: "B", label: "goodbye" },
+          ],
+        },
+      ],
+    });
+    expect(
+      await caller(person.client)("task_answer_question", { task_id, answer: "B", session_id: "a-person" }),
+    ).toMatchObject({ task: { questions_resolved: [{ answer: expect.anything() }] } });
     await does("task_mark_in_progress", { task_id, session_id });
     write(dir, { "README.md": "hello\nand goodbye\n" });
     const second = await does("guard_commit", { files: ["README.md"], message: "Say goodbye instead", dir });
 
     // Verified, landed, told.
-    expect(await does("task_mark_done", { task_id, session_id, commits: [second["headSha"]] })).toMatchObject({ ok: true, newStatus: "done" });
+    expect(await does("task_mark_done", { task_id, session_id, commits: [second["headSha"]] })).toMatchObject({
+      ok: true,
+      newStatus: "done",
+    });
     expect(await does("wt_complete", { task_id })).toMatchObject({ base: "main", removed: true });
     expect(await world.git("rev-list", "--count", `${before}..main`)).toBe("1");
     expect(await world.git("show", "main:README.md")).toBe("hello\nand goodbye");
@@ -72,7 +98,8 @@ describe.each(ERAS)("%s", (era) => {
 function caller(client: Client): (name: string, args: Record<string, unknown>) => Promise<Answer> {
   return async (name, args) => {
     const result = await client.callTool({ name, arguments: args });
-    if (result.isError === true || result.structuredContent === undefined) throw new Error(`${name}: ${JSON.stringify(result.content)}`);
+    if (result.isError === true || result.structuredContent === undefined)
+      throw new Error(`${name}: ${JSON.stringify(result.content)}`);
     return result.structuredContent as Answer;
   };
 }

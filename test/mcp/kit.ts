@@ -73,7 +73,11 @@ export async function openSession({ cwd, args = [], env, onlyEnv, program }: Sta
   });
   const messages: Message[] = [];
   const strays: string[] = [];
-  let waiting: { readonly fits: (message: Message) => boolean; readonly resolve: (message: Message) => void; readonly reject: (error: Error) => void }[] = [];
+  let waiting: {
+    readonly fits: (message: Message) => boolean;
+    readonly resolve: (message: Message) => void;
+    readonly reject: (error: Error) => void;
+  }[] = [];
   const stderr = child.stderr.text();
   const reader = child.stdout.getReader();
   const receive = (line: string): void => {
@@ -120,7 +124,7 @@ export async function openSession({ cwd, args = [], env, onlyEnv, program }: Sta
     messages,
     strays,
     send(line) {
-      child.stdin.write(`${typeof line === "string" ? line : JSON.stringify(line)}\n`);
+      void child.stdin.write(`${typeof line === "string" ? line : JSON.stringify(line)}\n`);
       void child.stdin.flush();
     },
     async request(method, params) {
@@ -164,7 +168,8 @@ export function textOf(result: Message): string {
 
 /** What a tool answered; throws where it failed. */
 export function answerOf(result: Message): Message {
-  if (result["isError"] === true || result["error"] !== undefined) throw new Error(`the tool failed: ${JSON.stringify(result)}`);
+  if (result["isError"] === true || result["error"] !== undefined)
+    throw new Error(`the tool failed: ${JSON.stringify(result)}`);
   return result["structuredContent"] as Message;
 }
 
@@ -189,10 +194,7 @@ export async function connect(era: Era | "auto", start: Start, options: ClientOp
     stderr: "ignore",
     maxBufferSize: 100 * 1024 * 1024,
   });
-  const client = new Client(
-    { name: "test", version: "1" },
-    { ...options, versionNegotiation: { mode: MODES[era] } },
-  );
+  const client = new Client({ name: "test", version: "1" }, { ...options, versionNegotiation: { mode: MODES[era] } });
   await client.connect(transport);
   return { client, pid: transport.pid ?? 0, [Symbol.asyncDispose]: async () => await client.close() };
 }

@@ -35,7 +35,17 @@ const MAIN = "<MAIN>";
 const TREE = "<TREE>";
 
 const STEPS: readonly Step[] = [
-  { op: "task add", args: { name: "Paint it", description: "Two\nlines", priority: 10, tags: ["x", "y"], fields: { own: { deep: [1, 2] } }, ...who } },
+  {
+    op: "task add",
+    args: {
+      name: "Paint it",
+      description: "Two\nlines",
+      priority: 10,
+      tags: ["x", "y"],
+      fields: { own: { deep: [1, 2] } },
+      ...who,
+    },
+  },
   { op: "task add", args: { name: "Broken", dependencies: ["nowhere"], ...who }, fails: "TASK_NOT_FOUND" },
   { op: "task add-bulk", args: { tasks: [{ name: "First" }, { name: "Second", dependencies: ["First"] }], ...who } },
   { op: "task list", args: { status: ["todo", "done"], limit: 4 } },
@@ -53,7 +63,17 @@ const STEPS: readonly Step[] = [
   { op: "task start", args: task(1) },
   {
     op: "task ask",
-    args: task(1, { questions: [{ question: "Which?", options: [{ key: "A", label: "this" }, { key: "B", label: "that" }] }] }),
+    args: task(1, {
+      questions: [
+        {
+          question: "Which?",
+          options: [
+            { key: "A", label: "this" },
+            { key: "B", label: "that" },
+          ],
+        },
+      ],
+    }),
     cli: [taskId8(1), "--session", "s", "--question", "Which?", "--option", "A=this", "--option", "B=that"],
   },
   { op: "task answer", args: task(1, { answer: "B" }) },
@@ -66,7 +86,10 @@ const STEPS: readonly Step[] = [
   { op: "task skip", args: task(4, { skip_reason: "superseded", skip_detail: "by another" }) },
   { op: "task cancel", args: task(5) },
   { op: "task start", args: task(6) },
-  { op: "task ask", args: task(6, { split_proposal: { reason: "big", sub_tasks: [{ name: "Left" }, { name: "Right" }] } }) },
+  {
+    op: "task ask",
+    args: task(6, { split_proposal: { reason: "big", sub_tasks: [{ name: "Left" }, { name: "Right" }] } }),
+  },
   { op: "task split", args: task(6, { approved: true }), cli: [taskId8(6), "--session", "s", "--approve"] },
   { op: "task stats" },
   { op: "task graph" },
@@ -83,7 +106,11 @@ const STEPS: readonly Step[] = [
   { op: "wt path", args: only(8) },
   { op: "wt log", args: only(8) },
   { op: "wt adopt", args: { path: MAIN }, fails: "REFUSED" },
-  { op: "guard add", args: { files: ["new.txt"], dir: TREE }, before: (world) => write(treeOf(world), { "new.txt": "new\n" }) },
+  {
+    op: "guard add",
+    args: { files: ["new.txt"], dir: TREE },
+    before: (world) => write(treeOf(world), { "new.txt": "new\n" }),
+  },
   { op: "guard scan", args: { dir: TREE } },
   { op: "guard commit", args: { files: ["new.txt"], message: "Add new", dir: TREE } },
   { op: "wt diff", args: only(8) },
@@ -123,7 +150,9 @@ function operation(name: string): AnyOperation {
 /** The words by which the command line gives an operation its fields. */
 function words(op: AnyOperation, args: Args): string[] {
   const placed = new Set((op.positional ?? []).map((place) => place.field));
-  const positional = (op.positional ?? []).flatMap(({ field }) => (args[field] === undefined ? [] : [args[field]].flat()));
+  const positional = (op.positional ?? []).flatMap(({ field }) =>
+    args[field] === undefined ? [] : [args[field]].flat(),
+  );
   const flags = Object.entries(args).flatMap(([field, value]) => {
     if (placed.has(field)) return [];
     if (field === "dir") return [`--dir=${String(value)}`];
@@ -131,9 +160,17 @@ function words(op: AnyOperation, args: Args): string[] {
     if (flag === undefined) throw new Error(`${op.name}: the command line has no flag for ${field}`);
     if (flag.boolean) return [`--${flag.name}=${String(value !== flag.inverted)}`];
     if (typeof value === "object" && !Array.isArray(value)) return [`--${flag.name}=${JSON.stringify(value)}`];
-    return [value].flat().map((one) => `--${flag.name}=${String(one)}`);
+    return [value].flat().map((one) => `--${flag.name}=${word(one)}`);
   });
-  return [...flags, ...positional.map((one) => (typeof one === "object" ? JSON.stringify([args["tasks"]].flat()) : String(one))).filter((one, i, all) => all.indexOf(one) === i)];
+  // A list of objects is one word.
+  return [
+    ...flags,
+    ...(positional.some((one) => typeof one === "object") ? [JSON.stringify(positional)] : positional.map(word)),
+  ];
+}
+
+function word(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function placed(args: Args, world: World): Args {
@@ -148,7 +185,12 @@ interface Outcome {
 async function byCommand(world: World, step: Step): Promise<Outcome> {
   const op = operation(step.op);
   const name = step.op === "doctor fix" ? ["doctor"] : step.op.split(" ");
-  const { stdout, stderr, status } = await world.dotbot([...name, ...(step.cli ?? words(op, placed(step.args ?? {}, world))), "--json", "--yes"]);
+  const { stdout, stderr, status } = await world.dotbot([
+    ...name,
+    ...(step.cli ?? words(op, placed(step.args ?? {}, world))),
+    "--json",
+    "--yes",
+  ]);
   if (stdout === "") throw new Error(`${step.op}: status ${status}\n${stderr}`);
   const answer = JSON.parse(stdout) as { readonly error?: { readonly code: string } };
   return answer.error === undefined ? { answer } : { code: answer.error.code, answer: stdout };
@@ -166,10 +208,16 @@ async function byTool(world: World, session: Session, step: Step): Promise<Outco
 function normalised(value: unknown, world: World): unknown {
   if (typeof value === "string") return normalText(value, world);
   // Tasks made in one second are in the order of their ids, which are drawn.
-  if (Array.isArray(value)) return value.map((item) => normalised(item, world)).toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+  if (Array.isArray(value))
+    return value
+      .map((item) => normalised(item, world))
+      .toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [normalText(key, world), /^(?:ms|durationMs|seconds|pid)$/.test(key) ? 0 : normalised(member, world)]),
+    Object.entries(value).map(([key, member]) => [
+      normalText(key, world),
+      /^(?:ms|durationMs|seconds|pid)$/.test(key) ? 0 : normalised(member, world),
+    ]),
   );
 }
 
@@ -177,7 +225,9 @@ function normalText(text: string, world: World): string {
   return text
     .replaceAll(world.root, "ROOT")
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g, "TIME")
-    .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, (id) => (known.has(id) ? id : "ID"))
+    .replaceAll(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g, (id) =>
+      known.has(id) ? id : "ID",
+    )
     .replaceAll(/(?<![0-9a-f])[0-9a-f]{7,40}(?![0-9a-f])/g, (hex) => (known.has(hex) ? hex : "HEX"));
 }
 
@@ -217,7 +267,11 @@ test("command line and tools do and answer the same", async () => {
     const said = `${step.op}: ${JSON.stringify(command.answer)}\n${JSON.stringify(tool.answer)}`;
     expect([step.op, command.code, command.code === step.fails ? "" : said]).toEqual([step.op, step.fails, ""]);
     expect([step.op, tool.code, tool.code === step.fails ? "" : said]).toEqual([step.op, step.fails, ""]);
-    if (step.fails === undefined) expect({ op: step.op, answer: normalised(tool.answer, tools) }).toEqual({ op: step.op, answer: normalised(command.answer, commands) });
+    if (step.fails === undefined)
+      expect({ op: step.op, answer: normalised(tool.answer, tools) }).toEqual({
+        op: step.op,
+        answer: normalised(command.answer, commands),
+      });
     expect({ op: step.op, state: await stateOf(tools) }).toEqual({ op: step.op, state: await stateOf(commands) });
   }
 }, 180_000);

@@ -8,7 +8,10 @@ import { WAYS } from "./printing.ts";
 
 test.skipIf(process.platform === "win32")("a print from anywhere in the code goes to stderr", async () => {
   await using world = await makeWorld();
-  await using session = await openSession({ cwd: world.main, program: [process.execPath, join(import.meta.dir, "printing.ts")] });
+  await using session = await openSession({
+    cwd: world.main,
+    program: [process.execPath, join(import.meta.dir, "printing.ts")],
+  });
   await session.handshake();
   const result = await session.call("task_print");
   session.end();

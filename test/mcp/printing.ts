@@ -10,7 +10,14 @@ import { resolveRepo } from "../../lib/git/repo.ts";
 import { operation } from "../../lib/op.ts";
 import type { Nouns } from "../../lib/ops.ts";
 
-export const WAYS = ["console.log", "console.table", "process.stdout", "Bun.stdout", "descriptor 1", "a child"] as const;
+export const WAYS = [
+  "console.log",
+  "console.table",
+  "process.stdout",
+  "Bun.stdout",
+  "descriptor 1",
+  "a child",
+] as const;
 
 const print = operation({
   name: "task print",
@@ -26,7 +33,8 @@ const print = operation({
     process.stdout.write("stray process.stdout\n");
     await Bun.write(Bun.stdout, "stray Bun.stdout\n");
     writeSync(1, "stray descriptor 1\n");
-    await Bun.spawn(["sh", "-c", "echo stray a child"], { stdin: "ignore", stdout: "inherit", stderr: "inherit" }).exited;
+    await Bun.spawn(["sh", "-c", "echo stray a child"], { stdin: "ignore", stdout: "inherit", stderr: "inherit" })
+      .exited;
     call.note("a note");
     return { done: true };
   },
@@ -34,6 +42,14 @@ const print = operation({
 });
 
 const nouns: Nouns = { task: { summary: "", example: { run: "task print", does: "" }, load: async () => [print] } };
-const program = { version: "1.2.3", nouns, resolve: async (ctx: Parameters<typeof resolveRepo>[0]) => ({ repo: await resolveRepo(ctx), kind: "same-main" as const, confirmed: true }) };
+const program = {
+  version: "1.2.3",
+  nouns,
+  resolve: async (ctx: Parameters<typeof resolveRepo>[0]) => ({
+    repo: await resolveRepo(ctx),
+    kind: "same-main" as const,
+    confirmed: true,
+  }),
+};
 
 if (import.meta.main) process.exitCode = await main(realHost(), { ...program, surfaces: { mcp: mcpSurface(program) } });

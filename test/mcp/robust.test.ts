@@ -14,7 +14,10 @@ import { answerOf, openSession, textOf, type Message, type Session } from "./kit
 /** A world in which every status change runs a hook: it says its pid, and takes what the test gives it. */
 async function worldWithHook(tail: string, seeds = 3): Promise<World> {
   const hook = `echo $$ >> pids; ${tail}`;
-  return await makeWorld({ seeds: plainSeeds(seeds), files: { ".bot/settings.json": JSON.stringify({ hooks: { on_status: [hook] } }) } });
+  return await makeWorld({
+    seeds: plainSeeds(seeds),
+    files: { ".bot/settings.json": JSON.stringify({ hooks: { on_status: [hook] } }) },
+  });
 }
 
 const ENDLESS = "sleep 300 & sleep 300; wait";
@@ -46,14 +49,17 @@ function lives(group: number): boolean {
   }
 }
 
-const start = (n: number, more: object = {}) => ({ name: "task_mark_in_progress", arguments: { task_id: taskId8(n), session_id: "s", ...more } });
+const start = (n: number, more: object = {}) => ({
+  name: "task_mark_in_progress",
+  arguments: { task_id: taskId8(n), session_id: "s", ...more },
+});
 
 function callLine(id: number, params: object): string {
   return JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params });
 }
 
 async function opened(world: World, cwd = world.main): Promise<Session> {
-  const session = await openSession({ cwd });
+  const session = await openSession({ cwd, args: ["--toolsets", "all"] });
   await session.handshake();
   return session;
 }
@@ -91,21 +97,24 @@ describe.skipIf(process.platform === "win32")("how it ends", () => {
     expect(lives(child)).toBe(false);
   });
 
-  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)("%s during a write: it is finished and answered, its child ended", async (signal) => {
-    await using world = await worldWithHook(ENDLESS);
-    await using session = await opened(world);
-    session.send(callLine(1, start(1)));
-    session.send(callLine(2, start(2)));
-    const child = await hookPid(world);
-    session.kill(signal);
-    expect(await session.exited).toBe({ SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }[signal]);
-    expect(lives(child)).toBe(false);
-    expect(shownTask(world.main, 1).status).toBe("in-progress");
-    // The one that waited for its turn never began, and says so.
-    expect(await session.reply(2)).toMatchObject({ result: { isError: true } });
-    expect(shownTask(world.main, 2).status).toBe("todo");
-    expect(await session.reply(1)).toHaveProperty("result");
-  });
+  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+    "%s during a write: it is finished and answered, its child ended",
+    async (signal) => {
+      await using world = await worldWithHook(ENDLESS);
+      await using session = await opened(world);
+      session.send(callLine(1, start(1)));
+      session.send(callLine(2, start(2)));
+      const child = await hookPid(world);
+      session.kill(signal);
+      expect(await session.exited).toBe({ SIGHUP: 129, SIGINT: 130, SIGTERM: 143 }[signal]);
+      expect(lives(child)).toBe(false);
+      expect(shownTask(world.main, 1).status).toBe("in-progress");
+      // The one that waited for its turn never began, and says so.
+      expect(await session.reply(2)).toMatchObject({ result: { isError: true } });
+      expect(shownTask(world.main, 2).status).toBe("todo");
+      expect(await session.reply(1)).toHaveProperty("result");
+    },
+  );
 
   test("SIGKILL amid writes: what was acknowledged is there, and the next server goes on", async () => {
     const count = 40;
@@ -169,9 +178,15 @@ describe("size and number", () => {
     await using session = await opened(world);
     const huge = "x".repeat(20 * 1024 * 1024);
     expect(await session.request("ping", { huge })).toMatchObject({ result: {} });
-    expect(await session.call("task_mark_analysed", { task_id: taskId(1), session_id: "s", analysis: { huge } })).toMatchObject({ isError: true });
+    expect(
+      await session.call("task_mark_analysed", { task_id: taskId(1), session_id: "s", analysis: { huge } }),
+    ).toMatchObject({ isError: true });
     answerOf(await session.call("task_mark_analysing", { task_id: taskId(1), session_id: "s" }));
-    const result = await session.call("task_mark_analysed", { task_id: taskId(1), session_id: "s", analysis: { huge } });
+    const result = await session.call("task_mark_analysed", {
+      task_id: taskId(1),
+      session_id: "s",
+      analysis: { huge },
+    });
     // Kept whole, shown in part.
     expect(answerOf(result)).toMatchObject({ newStatus: "analysed", changed: true });
     expect(textOf(result).length).toBeLessThan(100_000);
@@ -184,14 +199,17 @@ describe("size and number", () => {
     await using world = await makeWorld({ seeds: plainSeeds(200) });
     await using session = await opened(world);
     const lines: string[] = [];
-    for (let n = 1; n <= 1000; n++) lines.push(callLine(n, n % 5 === 0 ? start(n / 5) : { name: "task_get_next", arguments: {} }));
+    for (let n = 1; n <= 1000; n++)
+      lines.push(callLine(n, n % 5 === 0 ? start(n / 5) : { name: "task_get_next", arguments: {} }));
     session.send(lines.join("\n"));
     await Promise.all(Array.from({ length: 1000 }, async (_, i) => await session.reply(i + 1)));
     await session.request("ping");
     const ids = session.messages.map((message) => message["id"]).filter((id) => typeof id === "number" && id <= 1000);
     expect(ids).toHaveLength(1000);
     expect(new Set(ids).size).toBe(1000);
-    expect(session.messages.filter((message) => (message["result"] as Message | undefined)?.["isError"] === true)).toEqual([]);
+    expect(
+      session.messages.filter((message) => (message["result"] as Message | undefined)?.["isError"] === true),
+    ).toEqual([]);
     for (let n = 1; n <= 200; n++) expect(shownTask(world.main, n).status).toBe("in-progress");
   }, 60_000);
 
@@ -223,7 +241,9 @@ describe("a world that changes", () => {
     const result = await session.call("task_get_next");
     expect(result).toMatchObject({ isError: true });
     expect(textOf(result)).toContain(doomed.main);
-    expect(answerOf(await session.call("task_get_next", { dir: world.main }))).toMatchObject({ task: { name: "Task 1" } });
+    expect(answerOf(await session.call("task_get_next", { dir: world.main }))).toMatchObject({
+      task: { name: "Task 1" },
+    });
   });
 
   test("a worktree comes, goes and comes back between two calls", async () => {
@@ -242,7 +262,8 @@ describe("a world that changes", () => {
   test("a changed settings file counts from the next call on", async () => {
     await using world = await makeWorld({ seeds: plainSeeds(1) });
     await using session = await opened(world);
-    const names = async () => ((await session.request("tools/list"))["result"] as { tools: { name: string }[] }).tools.map((tool) => tool.name);
+    const names = async () =>
+      ((await session.request("tools/list"))["result"] as { tools: { name: string }[] }).tools.map((tool) => tool.name);
     expect(await names()).toContain("task_mark_in_progress");
     await Bun.write(world.path("main", ".bot", "settings.json"), '{"mcp":{"read_only":true}}');
     expect(await names()).toEqual(expect.arrayContaining(["task_get_next"]));

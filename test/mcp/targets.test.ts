@@ -47,7 +47,17 @@ async function places(): Promise<Places> {
   const other = await project(dir.path("other"), "other");
   const plain = dir.path("plain");
   mkdirSync(plain);
-  return { dir, single, double, tree: dir.path("tree"), umbrella, inner, other, plain, [Symbol.asyncDispose]: async () => await dir[Symbol.asyncDispose]() };
+  return {
+    dir,
+    single,
+    double,
+    tree: dir.path("tree"),
+    umbrella,
+    inner,
+    other,
+    plain,
+    [Symbol.asyncDispose]: async () => await dir[Symbol.asyncDispose](),
+  };
 }
 
 interface Asked {
@@ -65,7 +75,11 @@ async function ask({ start, roots, tool = "task_get_next", args = {} }: Asked): 
   session.send({ jsonrpc: "2.0", id, method: "tools/call", params: { name: tool, arguments: args } });
   if (roots !== undefined) {
     const question = await session.first((message) => message["method"] === "roots/list");
-    session.send({ jsonrpc: "2.0", id: question["id"], result: { roots: roots.map((root) => ({ uri: root.includes("://") ? root : pathToFileURL(root).href })) } });
+    session.send({
+      jsonrpc: "2.0",
+      id: question["id"],
+      result: { roots: roots.map((root) => ({ uri: root.includes("://") ? root : pathToFileURL(root).href })) },
+    });
   }
   const reply = await session.reply(id);
   return (reply["result"] ?? reply) as Message;
@@ -73,41 +87,110 @@ async function ask({ start, roots, tool = "task_get_next", args = {} }: Asked): 
 
 /** The queue that a call reached, by the name of its one task; or the keys that are missing. */
 function reached(result: Message): unknown {
-  if (result["isError"] !== true) return ((result["structuredContent"] as Message)["task"] as Message | null)?.["name"] ?? null;
-  const facts = (result["_meta"] as Message)["dotbot/error"] as { readonly code: string; readonly details?: { readonly missing?: readonly string[]; readonly mismatched?: readonly string[] } };
+  if (result["isError"] !== true)
+    return ((result["structuredContent"] as Message)["task"] as Message | null)?.["name"] ?? null;
+  const facts = (result["_meta"] as Message)["dotbot/error"] as {
+    readonly code: string;
+    readonly details?: { readonly missing?: readonly string[]; readonly mismatched?: readonly string[] };
+  };
   return { code: facts.code, missing: facts.details?.missing ?? [], mismatched: facts.details?.mismatched ?? [] };
 }
 
 const MISSING_DIR = { code: "REFUSED", missing: ["dir"], mismatched: [] };
 
 describe("where the server stands", () => {
-  type Row = readonly [title: string, start: (at: Places) => Start, args: (at: Places) => Record<string, unknown>, expected: unknown];
+  type Row = readonly [
+    title: string,
+    start: (at: Places) => Start,
+    args: (at: Places) => Record<string, unknown>,
+    expected: unknown,
+  ];
   const none = () => ({});
   const rows: readonly Row[] = [
     ["its working directory", (at) => ({ cwd: at.single }), none, "single"],
     ["a subfolder", (at) => ({ cwd: `${at.single}/.bot` }), none, "single"],
     ["a linked worktree: its repository's queue", (at) => ({ cwd: at.tree }), none, "double"],
-    ["CLAUDE_PROJECT_DIR before the working directory", (at) => ({ cwd: at.other, env: { CLAUDE_PROJECT_DIR: at.single } }), none, "single"],
-    ["DOTBOT_ROOT before CLAUDE_PROJECT_DIR", (at) => ({ cwd: at.other, env: { CLAUDE_PROJECT_DIR: at.other, DOTBOT_ROOT: at.single } }), none, "single"],
-    ["--root before DOTBOT_ROOT", (at) => ({ cwd: at.other, args: ["--root", at.single], env: { DOTBOT_ROOT: at.other } }), none, "single"],
+    [
+      "CLAUDE_PROJECT_DIR before the working directory",
+      (at) => ({ cwd: at.other, env: { CLAUDE_PROJECT_DIR: at.single } }),
+      none,
+      "single",
+    ],
+    [
+      "DOTBOT_ROOT before CLAUDE_PROJECT_DIR",
+      (at) => ({ cwd: at.other, env: { CLAUDE_PROJECT_DIR: at.other, DOTBOT_ROOT: at.single } }),
+      none,
+      "single",
+    ],
+    [
+      "--root before DOTBOT_ROOT",
+      (at) => ({ cwd: at.other, args: ["--root", at.single], env: { DOTBOT_ROOT: at.other } }),
+      none,
+      "single",
+    ],
     ["-C is --root", (at) => ({ cwd: at.other, args: ["-C", at.single] }), none, "single"],
-    ["--root against the working directory", (at) => ({ cwd: at.dir.root, args: ["--root", "single"] }), none, "single"],
-    ["a blank variable is none", (at) => ({ cwd: at.single, env: { DOTBOT_ROOT: " ", CLAUDE_PROJECT_DIR: "" } }), none, "single"],
-    ["CLAUDE_PROJECT_DIR that is no repository: the working directory", (at) => ({ cwd: at.single, env: { CLAUDE_PROJECT_DIR: at.plain } }), none, "single"],
-    ["--root that is no repository: nothing else was meant", (at) => ({ cwd: at.single, args: ["--root", at.plain] }), none, MISSING_DIR],
-    ["DOTBOT_ROOT that is gone: nothing else was meant", (at) => ({ cwd: at.single, env: { DOTBOT_ROOT: `${at.dir.root}/gone` } }), none, MISSING_DIR],
+    [
+      "--root against the working directory",
+      (at) => ({ cwd: at.dir.root, args: ["--root", "single"] }),
+      none,
+      "single",
+    ],
+    [
+      "a blank variable is none",
+      (at) => ({ cwd: at.single, env: { DOTBOT_ROOT: " ", CLAUDE_PROJECT_DIR: "" } }),
+      none,
+      "single",
+    ],
+    [
+      "CLAUDE_PROJECT_DIR that is no repository: the working directory",
+      (at) => ({ cwd: at.single, env: { CLAUDE_PROJECT_DIR: at.plain } }),
+      none,
+      "single",
+    ],
+    [
+      "--root that is no repository: nothing else was meant",
+      (at) => ({ cwd: at.single, args: ["--root", at.plain] }),
+      none,
+      MISSING_DIR,
+    ],
+    [
+      "DOTBOT_ROOT that is gone: nothing else was meant",
+      (at) => ({ cwd: at.single, env: { DOTBOT_ROOT: `${at.dir.root}/gone` } }),
+      none,
+      MISSING_DIR,
+    ],
     ["no repository", (at) => ({ cwd: at.plain }), none, MISSING_DIR],
     ["no repository, with dir", (at) => ({ cwd: at.plain }), (at) => ({ dir: at.single }), "single"],
     ["the root of the file system", () => ({ cwd: "/" }), none, MISSING_DIR],
     ["the root of the file system, with dir", () => ({ cwd: "/" }), (at) => ({ dir: at.tree }), "double"],
-    ["the home folder", (at) => ({ cwd: at.plain, env: { HOME: at.plain } }), (at) => ({ dir: at.single, owner_repo: "acme/single" }), "single"],
+    [
+      "the home folder",
+      (at) => ({ cwd: at.plain, env: { HOME: at.plain } }),
+      (at) => ({ dir: at.single, owner_repo: "acme/single" }),
+      "single",
+    ],
     ["a cleared environment", (at) => ({ cwd: at.single, onlyEnv: {} }), none, "single"],
-    ["a cleared environment and no repository", () => ({ cwd: "/", onlyEnv: {} }), (at) => ({ dir: at.single }), "single"],
+    [
+      "a cleared environment and no repository",
+      () => ({ cwd: "/", onlyEnv: {} }),
+      (at) => ({ dir: at.single }),
+      "single",
+    ],
     ["an umbrella of repositories", (at) => ({ cwd: at.umbrella }), none, MISSING_DIR],
     ["an umbrella, with dir", (at) => ({ cwd: at.umbrella }), (at) => ({ dir: at.inner }), "inner"],
     ["blank dir is none", (at) => ({ cwd: at.umbrella }), () => ({ dir: "  " }), MISSING_DIR],
-    ["a dir that isn't absolute", (at) => ({ cwd: at.dir.root }), () => ({ dir: "single" }), { code: "INVALID_INPUT", missing: [], mismatched: ["dir"] }],
-    ["an owner_repo that isn't its", (at) => ({ cwd: at.single }), (at) => ({ dir: at.single, owner_repo: "acme/other" }), { code: "REFUSED", missing: [], mismatched: ["owner_repo"] }],
+    [
+      "a dir that isn't absolute",
+      (at) => ({ cwd: at.dir.root }),
+      () => ({ dir: "single" }),
+      { code: "INVALID_INPUT", missing: [], mismatched: ["dir"] },
+    ],
+    [
+      "an owner_repo that isn't its",
+      (at) => ({ cwd: at.single }),
+      (at) => ({ dir: at.single, owner_repo: "acme/other" }),
+      { code: "REFUSED", missing: [], mismatched: ["owner_repo"] },
+    ],
     ["owner_repo never selects", () => ({ cwd: "/" }), () => ({ owner_repo: "acme/single" }), MISSING_DIR],
   ];
   test.each(rows)("%s", async (_title, start, args, expected) => {
@@ -117,22 +200,40 @@ describe("where the server stands", () => {
 
   test("without any, the error says where it looked", async () => {
     await using at = await places();
-    const text = textOf(await ask({ start: { cwd: at.plain, env: { CLAUDE_PROJECT_DIR: at.plain } }, roots: [at.single, at.other] }));
-    for (const place of ["the server's root flag: not set", "DOTBOT_ROOT: not set", "CLAUDE_PROJECT_DIR", at.plain, "roots of the client: 2 folders"]) {
+    const text = textOf(
+      await ask({ start: { cwd: at.plain, env: { CLAUDE_PROJECT_DIR: at.plain } }, roots: [at.single, at.other] }),
+    );
+    for (const place of [
+      "the server's root flag: not set",
+      "DOTBOT_ROOT: not set",
+      "CLAUDE_PROJECT_DIR",
+      at.plain,
+      "roots of the client: 2 folders",
+    ]) {
       expect(text).toContain(place);
     }
   });
 });
 
 describe("signals", () => {
-  type Row = readonly [title: string, start: (at: Places) => Start, roots: (at: Places) => readonly string[] | undefined, expected: unknown];
+  type Row = readonly [
+    title: string,
+    start: (at: Places) => Start,
+    roots: (at: Places) => readonly string[] | undefined,
+    expected: unknown,
+  ];
   const hint = (repo: string) => ({ DOTBOT_CALLER_REPO: repo });
   const none = () => undefined;
   const rows: readonly Row[] = [
     ["one root, another repository", (at) => ({ cwd: at.single }), (at) => [at.other], MISSING_DIR],
     ["one root, the same repository", (at) => ({ cwd: at.single }), (at) => [at.single], "single"],
     ["one root, a worktree of the same repository", (at) => ({ cwd: at.double }), (at) => [at.tree], "double"],
-    ["one root, the same umbrella: doesn't confirm it", (at) => ({ cwd: at.umbrella }), (at) => [at.umbrella], MISSING_DIR],
+    [
+      "one root, the same umbrella: doesn't confirm it",
+      (at) => ({ cwd: at.umbrella }),
+      (at) => [at.umbrella],
+      MISSING_DIR,
+    ],
     ["no root", (at) => ({ cwd: at.single }), () => [], "single"],
     ["several roots", (at) => ({ cwd: at.single }), (at) => [at.other, at.inner], "single"],
     ["one root that is no repository", (at) => ({ cwd: at.single }), (at) => [at.plain], "single"],
@@ -140,10 +241,25 @@ describe("signals", () => {
     ["one root, where nothing else is known", (at) => ({ cwd: at.plain }), (at) => [at.single], "single"],
     ["a hint, another repository", (at) => ({ cwd: at.single, env: hint("acme/other") }), none, MISSING_DIR],
     ["a hint, the same repository", (at) => ({ cwd: at.single, env: hint("acme/single") }), none, "single"],
-    ["a hint, the same umbrella: confirms it", (at) => ({ cwd: at.umbrella, env: hint("acme/umbrella") }), none, "umbrella"],
+    [
+      "a hint, the same umbrella: confirms it",
+      (at) => ({ cwd: at.umbrella, env: hint("acme/umbrella") }),
+      none,
+      "umbrella",
+    ],
     ["a malformed hint", (at) => ({ cwd: at.single, env: hint("single") }), none, MISSING_DIR],
-    ["the hint matches and the root doesn't: a mismatch wins", (at) => ({ cwd: at.single, env: hint("acme/single") }), (at) => [at.other], MISSING_DIR],
-    ["the root matches and the hint doesn't: a mismatch wins", (at) => ({ cwd: at.single, env: hint("acme/other") }), (at) => [at.single], MISSING_DIR],
+    [
+      "the hint matches and the root doesn't: a mismatch wins",
+      (at) => ({ cwd: at.single, env: hint("acme/single") }),
+      (at) => [at.other],
+      MISSING_DIR,
+    ],
+    [
+      "the root matches and the hint doesn't: a mismatch wins",
+      (at) => ({ cwd: at.single, env: hint("acme/other") }),
+      (at) => [at.single],
+      MISSING_DIR,
+    ],
   ];
   test.each(rows)("%s", async (_title, start, roots, expected) => {
     await using at = await places();
@@ -154,7 +270,9 @@ describe("signals", () => {
 
   test("a malformed hint is refused with the form that it should have", async () => {
     await using at = await places();
-    expect(textOf(await ask({ start: { cwd: at.single, env: hint("single") } }))).toContain("isn't of the form owner/repo");
+    expect(textOf(await ask({ start: { cwd: at.single, env: hint("single") } }))).toContain(
+      "isn't of the form owner/repo",
+    );
   });
 
   test("dir overrides them all", async () => {
@@ -176,7 +294,9 @@ describe("signals", () => {
     // Until it says that they changed.
     session.send({ jsonrpc: "2.0", method: "notifications/roots/list_changed" });
     const later = session.call("task_get_next");
-    const again = await session.first((message) => message["method"] === "roots/list" && message["id"] !== question["id"]);
+    const again = await session.first(
+      (message) => message["method"] === "roots/list" && message["id"] !== question["id"],
+    );
     session.send({ jsonrpc: "2.0", id: again["id"], result: { roots: [{ uri: pathToFileURL(at.other).href }] } });
     expect(reached(await later)).toEqual(MISSING_DIR);
   });

@@ -15,17 +15,24 @@ const EVERYDAY: Offer = { toolsets: ["task", "wt", "guard", "doctor"], readOnly:
 const EVERYTHING: Offer = { ...EVERYDAY, toolsets: ["all"] };
 
 function offered(offer: Offer): readonly Definition[] {
-  return definitions([...catalogue(OPERATIONS, offer.requireSession).values()].filter((tool) => isOffered(tool.op, offer)), OPERATIONS);
+  return definitions(
+    [...catalogue(OPERATIONS, offer.requireSession).values()].filter((tool) => isOffered(tool.op, offer)),
+    OPERATIONS,
+  );
 }
 
 function bytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
-type Schema = { readonly properties?: Readonly<Record<string, Schema>>; readonly required?: readonly string[]; readonly [key: string]: unknown };
+type Schema = {
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly [key: string]: unknown;
+};
 
 function schemaOf(name: string, offer: Offer): Schema {
-  return (offered(offer).find((tool) => tool.name === name)?.inputSchema ?? {}) as Schema;
+  return offered(offer).find((tool) => tool.name === name)?.inputSchema ?? {};
 }
 
 describe("size", () => {
@@ -57,9 +64,33 @@ test("every operation of the four nouns is a tool, and nothing else", () => {
 test("established names are kept", () => {
   expect(offered(EVERYTHING).map((tool) => tool.name)).toEqual(
     expect.arrayContaining([
-      "task_create", "task_create_bulk", "task_get", "task_list", "task_get_next", "task_get_stats", "task_get_context", "task_history", "task_graph", "task_update",
-      "task_mark_analysing", "task_mark_analysed", "task_mark_in_progress", "task_mark_needs_input", "task_answer_question", "task_approve_split", "task_mark_needs_review",
-      "task_mark_done", "task_mark_failed", "task_mark_skipped", "task_mark_cancelled", "task_mark_todo", "task_claim", "task_heartbeat", "task_release", "task_save", "task_load",
+      "task_create",
+      "task_create_bulk",
+      "task_get",
+      "task_list",
+      "task_get_next",
+      "task_get_stats",
+      "task_get_context",
+      "task_history",
+      "task_graph",
+      "task_update",
+      "task_mark_analysing",
+      "task_mark_analysed",
+      "task_mark_in_progress",
+      "task_mark_needs_input",
+      "task_answer_question",
+      "task_approve_split",
+      "task_mark_needs_review",
+      "task_mark_done",
+      "task_mark_failed",
+      "task_mark_skipped",
+      "task_mark_cancelled",
+      "task_mark_todo",
+      "task_claim",
+      "task_heartbeat",
+      "task_release",
+      "task_save",
+      "task_load",
     ]),
   );
 });
@@ -71,12 +102,20 @@ describe.each(offered(EVERYTHING).map((tool) => [tool.name, tool] as const))("%s
     expect(tool.description.length).toBeLessThan(1024);
     expect(tool.inputSchema).toMatchObject({ type: "object", additionalProperties: false });
     expect(tool.outputSchema).toMatchObject({ type: "object" });
-    expect(Object.values(tool.annotations).map((hint) => typeof hint)).toEqual(["boolean", "boolean", "boolean", "boolean"]);
+    expect(Object.values(tool.annotations).map((hint) => typeof hint)).toEqual([
+      "boolean",
+      "boolean",
+      "boolean",
+      "boolean",
+    ]);
     // Either it reads or it changes.
-    if (tool.annotations.readOnlyHint) expect(tool.annotations).toMatchObject({ destructiveHint: false, idempotentHint: true });
+    if (tool.annotations.readOnlyHint)
+      expect(tool.annotations).toMatchObject({ destructiveHint: false, idempotentHint: true });
   });
   test("never speaks of a command line", () => {
-    expect(JSON.stringify(tool)).not.toMatch(/`dotbot |\bdotbot (?:task|wt|guard|doctor|init|config)\b|(?<![\w-])--[a-z]|\bcd /);
+    expect(JSON.stringify(tool)).not.toMatch(
+      /`dotbot |\bdotbot (?:task|wt|guard|doctor|init|config)\b|(?<![\w-])--[a-z]|\bcd /,
+    );
   });
 });
 
@@ -92,15 +131,22 @@ describe("schemas", () => {
   });
 
   test("the session is required where history is written, unless a setting relaxes it", () => {
-    const demanding = (offer: Offer) => offered(offer).filter((tool) => (tool.inputSchema as Schema).required?.includes("session_id")).map((tool) => tool.name);
-    expect(demanding(EVERYTHING)).toEqual(expect.arrayContaining(["task_create", "task_mark_done", "task_answer_question"]));
+    const demanding = (offer: Offer) =>
+      offered(offer)
+        .filter((tool) => (tool.inputSchema as Schema).required?.includes("session_id"))
+        .map((tool) => tool.name);
+    expect(demanding(EVERYTHING)).toEqual(
+      expect.arrayContaining(["task_create", "task_mark_done", "task_answer_question"]),
+    );
     expect(demanding(EVERYTHING)).not.toContain("task_claim");
     expect(demanding({ ...EVERYTHING, requireSession: false })).toEqual([]);
   });
 
   test("the session's description says where to find it", () => {
     for (const name of ["task_create", "task_mark_done"]) {
-      expect(schemaOf(name, EVERYDAY).properties?.["session_id"]?.["description"]).toMatch(/CLAUDE_SESSION_ID.*unknown/);
+      expect(schemaOf(name, EVERYDAY).properties?.["session_id"]?.["description"]).toMatch(
+        /CLAUDE_SESSION_ID.*unknown/,
+      );
     }
   });
 });
@@ -110,9 +156,12 @@ function bounds(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(bounds);
   if (typeof schema !== "object" || schema === null) return schema;
   const silent = ["description", "title", "default", ...("enum" in schema ? ["type"] : [])];
-  const empty = (value: unknown): boolean => typeof value === "object" && value !== null && Object.keys(value).length === 0;
+  const empty = (value: unknown): boolean =>
+    typeof value === "object" && value !== null && Object.keys(value).length === 0;
   return Object.fromEntries(
-    Object.entries(schema).flatMap(([key, value]) => (silent.includes(key) || (empty(value) && ["required", "properties"].includes(key)) ? [] : [[key, bounds(value)]])),
+    Object.entries(schema).flatMap(([key, value]) =>
+      silent.includes(key) || (empty(value) && ["required", "properties"].includes(key)) ? [] : [[key, bounds(value)]],
+    ),
   );
 }
 
@@ -133,20 +182,43 @@ describe("what is offered", () => {
     expect(tools.filter((tool) => !tool.annotations.readOnlyHint)).toEqual([]);
   });
 
-  const started: readonly (readonly [title: string, args: readonly string[], settings: string | null, env: Record<string, string>, has: readonly string[], lacks: readonly string[]])[] = [
+  const started: readonly (readonly [
+    title: string,
+    args: readonly string[],
+    settings: string | null,
+    env: Record<string, string>,
+    has: readonly string[],
+    lacks: readonly string[],
+  ])[] = [
     ["by default", [], null, {}, ["task_get_next", "wt_create", "guard_commit", "doctor"], ["task_import"]],
     ["--toolsets", ["--toolsets", "task,doctor"], null, {}, ["task_get_next", "doctor"], ["wt_create", "guard_commit"]],
     ["--toolsets twice", ["--toolsets", "task", "--toolsets=wt"], null, {}, ["task_get_next", "wt_create"], ["doctor"]],
     ["--read-only", ["--read-only"], null, {}, ["task_get_next"], ["task_create", "wt_create", "guard_commit"]],
-    ["settings", [], '{"mcp":{"toolsets":["task"],"read_only":true}}', {}, ["task_get_next"], ["task_create", "wt_list"]],
-    ["flags before settings", ["--toolsets", "wt", "--no-read-only"], '{"mcp":{"toolsets":["task"],"read_only":true}}', {}, ["wt_create"], ["task_get_next"]],
+    [
+      "settings",
+      [],
+      '{"mcp":{"toolsets":["task"],"read_only":true}}',
+      {},
+      ["task_get_next"],
+      ["task_create", "wt_list"],
+    ],
+    [
+      "flags before settings",
+      ["--toolsets", "wt", "--no-read-only"],
+      '{"mcp":{"toolsets":["task"],"read_only":true}}',
+      {},
+      ["wt_create"],
+      ["task_get_next"],
+    ],
     ["the environment", [], null, { DOTBOT_MCP_TOOLSETS: "guard" }, ["guard_commit"], ["task_get_next"]],
   ];
   test.each(started)("%s", async (_title, args, settings, env, has, lacks) => {
     await using world = await makeWorld(settings === null ? {} : { files: { ".bot/settings.json": settings } });
     await using session = await openSession({ cwd: world.main, args, env });
     await session.handshake();
-    const names = ((await session.request("tools/list"))["result"] as { tools: { name: string }[] }).tools.map((tool) => tool.name);
+    const names = ((await session.request("tools/list"))["result"] as { tools: { name: string }[] }).tools.map(
+      (tool) => tool.name,
+    );
     expect(names).toEqual(expect.arrayContaining([...has]));
     expect(names.filter((name) => lacks.includes(name))).toEqual([]);
   });
@@ -156,12 +228,16 @@ describe("what is offered", () => {
     await using session = await openSession({ cwd: world.main });
     await session.handshake();
     const required = async (): Promise<unknown> => {
-      const { tools } = (await session.request("tools/list"))["result"] as { tools: { name: string; inputSchema: Schema }[] };
+      const { tools } = (await session.request("tools/list"))["result"] as {
+        tools: { name: string; inputSchema: Schema }[];
+      };
       return tools.find((tool) => tool.name === "task_create")?.inputSchema.required;
     };
     const create = async (): Promise<Message> => await session.call("task_create", { name: "A" });
     expect(await required()).toEqual(expect.arrayContaining(["session_id"]));
-    expect(await create()).toMatchObject({ error: { code: -32602, message: expect.stringContaining("session_id is missing") } });
+    expect(await create()).toMatchObject({
+      error: { code: -32602, message: expect.stringContaining("session_id is missing") },
+    });
     await Bun.write(world.path("main", ".bot", "settings.json"), '{"provenance":{"require_session":false}}');
     expect(await required()).not.toEqual(expect.arrayContaining(["session_id"]));
     expect(await create()).toMatchObject({ structuredContent: { task: { name: "A" } } });
@@ -170,7 +246,10 @@ describe("what is offered", () => {
 
 test.each([
   [["--toolset", "task"], /unknown flag "--toolset"[^]*did you mean --toolsets\?[^]*dotbot mcp --toolsets task/],
-  [["--toolsets", "tasks"], /--toolsets "tasks" isn't one of task, wt, guard, doctor, all[^]*dotbot mcp --toolsets task/],
+  [
+    ["--toolsets", "tasks"],
+    /--toolsets "tasks" isn't one of task, wt, guard, doctor, all[^]*dotbot mcp --toolsets task/,
+  ],
   [["serve"], /unexpected word "serve"/],
   [["--root", "a", "-C", "b"], /--root and --dir both/],
   [["--lock-wait", "soon"], /isn't a length of time/],

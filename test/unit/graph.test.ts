@@ -87,7 +87,26 @@ describe("pictures", () => {
 
   test("text", () => {
     expect(graphText(found, PLAIN, (status) => status)).toBe(
-      "first\n    00000061  a (done)\n\nthen\n    00000062  b (todo)  ← 00000061  ← z?\n",
+      "first\n    00000061  a (done)\n\nthen\n    00000062  b (todo)\n              ← 00000061\n              ← z, which means no single task\n",
+    );
+  });
+
+  test("text fits the screen: what others imply is left out, and what is too much counted", () => {
+    const many = "abcdefghij".split("");
+    const gate = graph(`z < ${many.join(" ")}`, ...many, `y < z ${many.join(" ")}`);
+    expect(graphText(gate, { color: false, width: 50 }, (status) => status)).toEndWith(
+      [
+        "then",
+        "  * 0000007a  z (todo)",
+        "              ← 00000061, 00000062, and 8 more",
+        "",
+        "then",
+        "  * 00000079  y (todo)",
+        "              ← 0000007a",
+        "",
+        "longest way (*): 00000061 → 0000007a → 00000079",
+        "",
+      ].join("\n"),
     );
   });
 

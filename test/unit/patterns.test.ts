@@ -19,7 +19,9 @@ describe("made-up secrets in published formats are found", () => {
   for (const [name, make] of Object.entries(MAKERS)) {
     test(`${name}: at least 98 of 100`, () => {
       const from = new Source(name.length * 7919);
-      const missed = Array.from({ length: 400 }, () => make(from)).filter(({ line, file }) => !find(line, file).includes(name));
+      const missed = Array.from({ length: 400 }, () => make(from)).filter(
+        ({ line, file }) => !find(line, file).includes(name),
+      );
       expect({ missed: missed.slice(0, 3), rate: missed.length / 400 <= 0.02 }).toMatchObject({ rate: true });
     });
   }
@@ -30,7 +32,7 @@ describe("what only looks like one isn't found", () => {
     ["if (text.startsWith('-----BEGIN PRIVATE KEY-----')) return;"],
     ["-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE"],
     ["-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG"],
-    [`AKIA${"IOSFODNN7EXAMPLE"}`],
+    ["AKIAIOSFODNN7EXAMPLE"],
     ["const password = process.env.DB_PASSWORD;"],
     ["password: 'correct horse battery staple'"],
     ["password = getPassword();", "setup.cfg"],
@@ -68,18 +70,26 @@ describe("what only looks like one isn't found", () => {
 describe("the engine", () => {
   test("finds a secret at the very beginning and the very end", () => {
     const secret = MAKERS["linear-key"]?.(new Source(1)).line ?? "";
-    expect(engine.scan(new TextEncoder().encode(secret), "x").map(({ start, secret: found }) => ({ start, found }))).toEqual([{ start: 0, found: secret }]);
+    expect(
+      engine.scan(new TextEncoder().encode(secret), "x").map(({ start, secret: found }) => ({ start, found })),
+    ).toEqual([{ start: 0, found: secret }]);
   });
 
   test("finds it in a line of two million characters", () => {
     const secret = MAKERS["linear-key"]?.(new Source(1)).line ?? "";
     const text = `${"x = 1; ".repeat(150_000)}${secret};${"y = 2; ".repeat(150_000)}`;
-    expect(engine.scan(new TextEncoder().encode(text), "x")).toMatchObject([{ pattern: "linear-key", start: 1_050_000 }]);
+    expect(engine.scan(new TextEncoder().encode(text), "x")).toMatchObject([
+      { pattern: "linear-key", start: 1_050_000 },
+    ]);
   });
 
   test("is at home in text that isn't UTF-8", () => {
     const secret = MAKERS["linear-key"]?.(new Source(1)).line ?? "";
-    const bytes = Buffer.concat([Buffer.from([0xff, 0xfe, 0x80, 0x20]), Buffer.from(secret), Buffer.from([0x20, 0xc3])]);
+    const bytes = Buffer.concat([
+      Buffer.from([0xff, 0xfe, 0x80, 0x20]),
+      Buffer.from(secret),
+      Buffer.from([0x20, 0xc3]),
+    ]);
     expect(engine.scan(bytes, "x")).toMatchObject([{ pattern: "linear-key", start: 4 }]);
   });
 

@@ -31,7 +31,9 @@ const mcpConfig: Check<Patient> = {
 };
 
 function canStart(command: string, env: Readonly<Record<string, string | undefined>>): boolean {
-  return isAbsolute(command) || /[/\\]/.test(command) ? exists(command) : Bun.which(command, { PATH: env["PATH"] ?? env["Path"] ?? "" }) !== null;
+  return isAbsolute(command) || /[/\\]/.test(command)
+    ? exists(command)
+    : Bun.which(command, { PATH: env["PATH"] ?? env["Path"] ?? "" }) !== null;
 }
 
 /** The command of the entry called dotbot; null where there is no file, no entry, or nothing that can be read. */

@@ -19,7 +19,11 @@ function claimsOf({ call, queue }: Patient): { readonly held: Held[]; readonly u
   for (const [id, text] of queue?.ledger.claims() ?? []) {
     try {
       const claim = JSON.parse(text) as Claim;
-      held.push({ id, claim, life: claim.process === null || claim.host !== call.hostname ? "unknown" : lifeOf(claim.process) });
+      held.push({
+        id,
+        claim,
+        life: claim.process === null || claim.host !== call.hostname ? "unknown" : lifeOf(claim.process),
+      });
     } catch {
       unreadable.push(id);
     }
@@ -46,7 +50,10 @@ const staleClaims: Check<Patient> = {
         severity: "warn",
         finding: `${count(ids.length, "claim")} ${ids.length === 1 ? "is" : "are"} held by nobody any more; the tasks are free already`,
         evidence: some([
-          ...drop.map(({ id, claim, life }) => `${quote(name(id))}: ${holderName(claim)}, ${life === "dead" ? `process ${claim.process?.pid ?? 0} has ended` : `silent since ${claim.heartbeat}`}`),
+          ...drop.map(
+            ({ id, claim, life }) =>
+              `${quote(name(id))}: ${holderName(claim)}, ${life === "dead" ? `process ${claim.process?.pid ?? 0} has ended` : `silent since ${claim.heartbeat}`}`,
+          ),
           ...unreadable.map((id) => `${quote(name(id))}: can't be read`),
         ]),
         remedy: {
@@ -70,7 +77,9 @@ const staleClaims: Check<Patient> = {
       findings.push({
         severity: "info",
         finding: `${count(silent.length, "holder")} gave no sign of life for longer than the claim's time; the claim ends by itself`,
-        evidence: some(silent.map(({ id, claim }) => `${quote(name(id))}: ${holderName(claim)}, silent since ${claim.heartbeat}`)),
+        evidence: some(
+          silent.map(({ id, claim }) => `${quote(name(id))}: ${holderName(claim)}, silent since ${claim.heartbeat}`),
+        ),
         remedy: NOTHING_TO_DO,
       });
     }
@@ -92,16 +101,32 @@ const unowned: Check<Patient> = {
     const { call, queue, tasks, worktrees } = patient;
     if (queue === null) return [];
     const now = call.now();
-    const owned = new Set(claimsOf(patient).held.filter(({ claim, life }) => standing(claim, now, life) === "held").map(({ id }) => id));
-    const rows = tasks("place = 'view' AND status IN ('in-progress', 'analysing')").filter(({ id }) => !owned.has(id) && !worktrees.has(id));
+    const owned = new Set(
+      claimsOf(patient)
+        .held.filter(({ claim, life }) => standing(claim, now, life) === "held")
+        .map(({ id }) => id),
+    );
+    const rows = tasks("place = 'view' AND status IN ('in-progress', 'analysing')").filter(
+      ({ id }) => !owned.has(id) && !worktrees.has(id),
+    );
     if (rows.length === 0) return [];
     const old = rows.filter(({ updatedAt }) => now.getTime() - Date.parse(updatedAt) > DAY_MS);
     return [
       {
         severity: old.length > 0 ? "warn" : "info",
         finding: `${count(rows.length, "task")} ${rows.length === 1 ? "is" : "are"} in progress without an owner and without a worktree${old.length > 0 ? `, ${old.length} of them untouched for more than a day` : ""}`,
-        evidence: some(rows.map(({ id8, name, status, updatedAt }) => `${id8} ${quote(name)}: ${status} since ${updatedAt}`)),
-        remedy: old.length > 0 ? manual(`if nobody works on them: dotbot task reset ${old.slice(0, 5).map(({ id8 }) => id8).join(" ")}`) : NOTHING_TO_DO,
+        evidence: some(
+          rows.map(({ id8, name, status, updatedAt }) => `${id8} ${quote(name)}: ${status} since ${updatedAt}`),
+        ),
+        remedy:
+          old.length > 0
+            ? manual(
+                `if nobody works on them: dotbot task reset ${old
+                  .slice(0, 5)
+                  .map(({ id8 }) => id8)
+                  .join(" ")}`,
+              )
+            : NOTHING_TO_DO,
       },
     ];
   },

@@ -21,7 +21,9 @@ const gitVersion: Check<Patient> = {
     return [
       {
         severity: old ? "error" : "warn",
-        finding: old ? "git is too old for the queue (2.31 is needed)" : "git is too old for worktrees and guard (2.38 is needed); the queue works",
+        finding: old
+          ? "git is too old for the queue (2.31 is needed)"
+          : "git is too old for worktrees and guard (2.38 is needed); the queue works",
         evidence: [`git ${version.text}`],
         remedy: manual("install git 2.38 or newer, or put a newer one first on PATH"),
       },
@@ -39,11 +41,18 @@ const stateRoot: Check<Patient> = {
         severity: "error",
         finding: "the state root has no .bot folder, though there is a ledger",
         evidence: [join(repo.stateRoot, ".bot")],
-        remedy: manual("was it taken by a clean or a checkout? `dotbot init` makes it again; the tasks are in the ledger and are drawn with the next change, or by `dotbot doctor --fix` after it"),
+        remedy: manual(
+          "was it taken by a clean or a checkout? `dotbot init` makes it again; the tasks are in the ledger and are drawn with the next change, or by `dotbot doctor --fix` after it",
+        ),
       });
     }
     if (repo.fault !== null && repo.kind !== "bare") {
-      findings.push({ severity: "error", finding: repo.fault.message, evidence: [repo.start], remedy: manual([repo.fault.hint, repo.fault.example].filter((part) => part !== undefined).join(": ")) });
+      findings.push({
+        severity: "error",
+        finding: repo.fault.message,
+        evidence: [repo.start],
+        remedy: manual([repo.fault.hint, repo.fault.example].filter((part) => part !== undefined).join(": ")),
+      });
     }
     return findings;
   },
@@ -61,12 +70,18 @@ const coreBare: Check<Patient> = {
       {
         severity: "error",
         finding: "core.bare is true, and there is a checkout: git refuses to work in it",
-        evidence: [`core.bare=true in ${join(repo.commonDir, "config")}`, "usually `git init` or a test that ran in a hook, with GIT_DIR in its environment"],
+        evidence: [
+          `core.bare=true in ${join(repo.commonDir, "config")}`,
+          "usually `git init` or a test that ran in a hook, with GIT_DIR in its environment",
+        ],
         remedy: {
           kind: "auto",
           plan: "git config core.bare false",
           apply: async () => {
-            await git(call, ["config", "--file", join(repo.commonDir, "config"), "core.bare", "false"], { cwd: repo.mainRoot, okStatus: [0] });
+            await git(call, ["config", "--file", join(repo.commonDir, "config"), "core.bare", "false"], {
+              cwd: repo.mainRoot,
+              okStatus: [0],
+            });
             return "core.bare is false again";
           },
         },
@@ -91,7 +106,8 @@ const configSurprises: Check<Patient> = {
       });
     }
     const hooks = last("core.hookspath");
-    const folder = hooks === null || hooks.startsWith("~") ? null : join(hooks.startsWith("/") ? "/" : repo.mainRoot, hooks);
+    const folder =
+      hooks === null || hooks.startsWith("~") ? null : join(hooks.startsWith("/") ? "/" : repo.mainRoot, hooks);
     if (folder !== null && !isDirectory(folder)) {
       findings.push({
         severity: "warn",
@@ -100,12 +116,18 @@ const configSurprises: Check<Patient> = {
         remedy: manual(`make that folder, or: git -C ${shellWord(repo.mainRoot)} config --unset core.hooksPath`),
       });
     }
-    if (configBool(last("extensions.worktreeconfig") ?? "false") === true && configBool(last("core.bare") ?? "false") === true) {
+    if (
+      configBool(last("extensions.worktreeconfig") ?? "false") === true &&
+      configBool(last("core.bare") ?? "false") === true
+    ) {
       findings.push({
         severity: "warn",
-        finding: "extensions.worktreeConfig is on and the shared config says core.bare: every worktree without its own core.bare=false is broken",
+        finding:
+          "extensions.worktreeConfig is on and the shared config says core.bare: every worktree without its own core.bare=false is broken",
         evidence: ["extensions.worktreeConfig=true", "core.bare=true"],
-        remedy: manual(`git -C ${shellWord(repo.mainRoot)} config --worktree core.bare true, and remove it from the shared config`),
+        remedy: manual(
+          `git -C ${shellWord(repo.mainRoot)} config --worktree core.bare true, and remove it from the shared config`,
+        ),
       });
     }
     return findings;
@@ -116,7 +138,9 @@ const leakedEnvironment: Check<Patient> = {
   id: "git-environment",
   about: "no variable sends git elsewhere",
   run({ call }) {
-    const set = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR"].filter((name) => (call.env[name] ?? "") !== "");
+    const set = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR"].filter(
+      (name) => (call.env[name] ?? "") !== "",
+    );
     if (set.length === 0) return [];
     return [
       {
@@ -136,7 +160,11 @@ const lockFiles: Check<Patient> = {
   about: "no lock file of a killed git is left",
   run({ call, repo, checkouts }) {
     const candidates = [
-      ...checkouts.filter(({ present }) => present).flatMap(({ gitDir, path }) => ["index.lock", "HEAD.lock"].map((name) => ({ path: join(gitDir, name), folder: path }))),
+      ...checkouts
+        .filter(({ present }) => present)
+        .flatMap(({ gitDir, path }) =>
+          ["index.lock", "HEAD.lock"].map((name) => ({ path: join(gitDir, name), folder: path })),
+        ),
       { path: join(repo.commonDir, "packed-refs.lock"), folder: repo.mainRoot },
       { path: join(repo.commonDir, "config.lock"), folder: repo.mainRoot },
     ];
@@ -182,11 +210,29 @@ const copiedOrMoved: Check<Patient> = {
       if (main || !present) return [];
       const gitDir = gitDirAt(path);
       if (gitDir === null) {
-        return [{ severity: "error", finding: `the worktree ${quote(path, 200)} leads to no git dir`, evidence: [registered], remedy: manual(`git worktree repair ${shellWord(path)}`) }];
+        return [
+          {
+            severity: "error",
+            finding: `the worktree ${quote(path, 200)} leads to no git dir`,
+            evidence: [registered],
+            remedy: manual(`git worktree repair ${shellWord(path)}`),
+          },
+        ];
       }
-      const fault = checkoutFault(path, { workRoot: path, gitDir, commonDir: repo.commonDir, mainRoot: repo.mainRoot }, null);
+      const fault = checkoutFault(
+        path,
+        { workRoot: path, gitDir, commonDir: repo.commonDir, mainRoot: repo.mainRoot },
+        null,
+      );
       if (fault === null) return [];
-      return [{ severity: "error", finding: fault.message, evidence: [path, gitDir], remedy: manual([fault.hint, fault.example].filter((part) => part !== undefined).join(": ")) }];
+      return [
+        {
+          severity: "error",
+          finding: fault.message,
+          evidence: [path, gitDir],
+          remedy: manual([fault.hint, fault.example].filter((part) => part !== undefined).join(": ")),
+        },
+      ];
     });
   },
 };
@@ -203,7 +249,9 @@ const brokenCheckouts: Check<Patient> = {
       return [
         {
           severity: "warn",
-          finding: there ? `the worktree ${quote(path, 200)} lost its .git file` : `a registered worktree isn't there: ${quote(path, 200)}`,
+          finding: there
+            ? `the worktree ${quote(path, 200)} lost its .git file`
+            : `a registered worktree isn't there: ${quote(path, 200)}`,
           evidence: [gitDir],
           remedy: manual(
             there
@@ -217,5 +265,13 @@ const brokenCheckouts: Check<Patient> = {
 };
 
 export const REPOSITORY_CHECKS: readonly Check<Patient>[] = [
-  gitVersion, stateRoot, coreBare, configSurprises, leakedEnvironment, lockFiles, taskBranch, brokenCheckouts, copiedOrMoved,
+  gitVersion,
+  stateRoot,
+  coreBare,
+  configSurprises,
+  leakedEnvironment,
+  lockFiles,
+  taskBranch,
+  brokenCheckouts,
+  copiedOrMoved,
 ];

@@ -17,7 +17,10 @@ const settings: Check<Patient> = {
       evidence: [placeText(origin)],
       remedy: manual([hint ?? "mend it there", example].filter((part) => part !== undefined).join("; for example: ")),
     });
-    return [...loaded.faults.map((fault) => told("error", fault)), ...loaded.warnings.map((warning) => told("warn", warning))];
+    return [
+      ...loaded.faults.map((fault) => told("error", fault)),
+      ...loaded.warnings.map((warning) => told("warn", warning)),
+    ];
   },
 };
 
@@ -28,7 +31,14 @@ const patterns: Check<Patient> = {
     return loaded.settings.scan.patterns.flatMap(({ name, pattern }): Finding[] => {
       const fault = patternFault(pattern);
       if (fault === null) return [];
-      return [{ severity: "error", finding: `the scan's pattern ${quote(name)} is refused, and so is every scan`, evidence: [pattern, fault], remedy: manual("rewrite or remove it: dotbot config set scan.patterns") }];
+      return [
+        {
+          severity: "error",
+          finding: `the scan's pattern ${quote(name)} is refused, and so is every scan`,
+          evidence: [pattern, fault],
+          remedy: manual("rewrite or remove it: dotbot config set scan.patterns"),
+        },
+      ];
     });
   },
 };
@@ -50,7 +60,14 @@ const baseline: Check<Patient> = {
       ];
     } catch (error) {
       if (!(error instanceof DotbotError)) throw error;
-      return [{ severity: "error", finding: "the scan's baseline can't be read", evidence: [error.message], remedy: manual(error.hint ?? "mend it") }];
+      return [
+        {
+          severity: "error",
+          finding: "the scan's baseline can't be read",
+          evidence: [error.message],
+          remedy: manual(error.hint ?? "mend it"),
+        },
+      ];
     }
   },
 };

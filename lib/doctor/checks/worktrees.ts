@@ -31,20 +31,31 @@ const journals: Check<Patient> = {
     const entries = readEntries(repo.commonDir);
     if (entries.length === 0) return [];
     if (await isAtWork(patient)) {
-      return [{ severity: "info", finding: "a dotbot is at work on this repository's worktrees just now", evidence: entries.map(({ path }) => path), remedy: NOTHING_TO_DO }];
+      return [
+        {
+          severity: "info",
+          finding: "a dotbot is at work on this repository's worktrees just now",
+          evidence: entries.map(({ path }) => path),
+          remedy: NOTHING_TO_DO,
+        },
+      ];
     }
     const unreadable = entries.filter(({ value }) => value === null);
     if (unreadable.length > 0 || queue === null) {
       return [
         {
           severity: "error",
-          finding: "the journal of work that was cut short can't be read: nobody may change worktrees until it is settled",
+          finding:
+            "the journal of work that was cut short can't be read: nobody may change worktrees until it is settled",
           evidence: unreadable.map(({ path }) => path),
           remedy: manual("look at the branches and worktrees; when all is well, move those files elsewhere"),
         },
       ];
     }
-    const what = entries.map(({ name, value }) => `${name}: ${typeof value?.["op"] === "string" ? value["op"] : "?"}, begun ${typeof value?.["at"] === "string" ? value["at"] : "?"}`);
+    const what = entries.map(
+      ({ name, value }) =>
+        `${name}: ${typeof value?.["op"] === "string" ? value["op"] : "?"}, begun ${typeof value?.["at"] === "string" ? value["at"] : "?"}`,
+    );
     return [
       {
         severity: "error",
@@ -54,7 +65,12 @@ const journals: Check<Patient> = {
           kind: "auto",
           plan: "finish what had come so far that it stands, take back what hadn't, from the journal alone; stops where it meets content that it can't explain",
           apply: async () => {
-            const bench: Bench = { call, queue, settings: patient.loaded.settings, place: { mainRoot: repo.mainRoot, commonDir: repo.commonDir } };
+            const bench: Bench = {
+              call,
+              queue,
+              settings: patient.loaded.settings,
+              place: { mainRoot: repo.mainRoot, commonDir: repo.commonDir },
+            };
             const settled = await withRepositoryLock(call, repo.commonDir, "doctor", async () => await recover(bench));
             return settled.map(({ name, outcome }) => `${name}: ${outcome}`).join(", ");
           },
@@ -67,7 +83,12 @@ const journals: Check<Patient> = {
 /** Whether somebody holds the repository's lock: then what is begun isn't left behind. */
 async function isAtWork({ call, repo }: Patient): Promise<boolean> {
   try {
-    await withRepositoryLock({ signal: call.signal, pid: call.pid, lockWaitMs: 0 }, repo.commonDir, "doctor", async () => undefined);
+    await withRepositoryLock(
+      { signal: call.signal, pid: call.pid, lockWaitMs: 0 },
+      repo.commonDir,
+      "doctor",
+      async () => undefined,
+    );
     return false;
   } catch (error) {
     if (error instanceof DotbotError && error.code === "LOCKED") return true;
@@ -105,7 +126,9 @@ const missing: Check<Patient> = {
           severity: "error",
           finding: `git doesn't know the worktree of ${label} any more`,
           evidence: [path, `branch ${branch}`],
-          remedy: manual(`save what is in it first; then git worktree repair ${shellWord(path)}, or remove the folder and dotbot wt create ${id.slice(0, 8)}`),
+          remedy: manual(
+            `save what is in it first; then git worktree repair ${shellWord(path)}, or remove the folder and dotbot wt create ${id.slice(0, 8)}`,
+          ),
         });
       }
       if (row === undefined || row.place === "removed") {
@@ -113,7 +136,11 @@ const missing: Check<Patient> = {
           severity: "warn",
           finding: `the worktree ${quote(path, 200)} belongs to a task that isn't in the queue`,
           evidence: [id, `branch ${branch}`],
-          remedy: manual(row === undefined ? "`dotbot wt prune` shows what would be lost" : `dotbot task restore ${row.id8}, or dotbot wt prune`),
+          remedy: manual(
+            row === undefined
+              ? "`dotbot wt prune` shows what would be lost"
+              : `dotbot task restore ${row.id8}, or dotbot wt prune`,
+          ),
         });
       }
     }
@@ -128,7 +155,9 @@ const orphans: Check<Patient> = {
     const known = [...worktrees.values()];
     const owned = (path: string): boolean => known.some((worktree) => samePath(worktree.path, path));
     const findings: Finding[] = [];
-    const strangers = checkouts.filter(({ main, path, present: here }) => !main && here && !owned(path) && namedFor(basename(path)) !== null);
+    const strangers = checkouts.filter(
+      ({ main, path, present: here }) => !main && here && !owned(path) && namedFor(basename(path)) !== null,
+    );
     if (strangers.length > 0) {
       findings.push({
         severity: "warn",
@@ -137,8 +166,12 @@ const orphans: Check<Patient> = {
         remedy: manual("`dotbot wt adopt <path>` takes one over; `dotbot wt prune` lists what can go"),
       });
     }
-    const folders = [...new Set(known.map(({ path }) => dirname(path)))].flatMap((parent) => (listNames(parent) ?? []).filter((name) => namedFor(name) !== null).map((name) => join(parent, name)));
-    const loose = folders.filter((path) => isDirectory(path) && !owned(path) && !checkouts.some((checkout) => samePath(checkout.path, path)));
+    const folders = [...new Set(known.map(({ path }) => dirname(path)))].flatMap((parent) =>
+      (listNames(parent) ?? []).filter((name) => namedFor(name) !== null).map((name) => join(parent, name)),
+    );
+    const loose = folders.filter(
+      (path) => isDirectory(path) && !owned(path) && !checkouts.some((checkout) => samePath(checkout.path, path)),
+    );
     if (loose.length > 0) {
       findings.push({
         severity: "warn",
@@ -158,7 +191,9 @@ const orphans: Check<Patient> = {
       findings.push({
         severity: "warn",
         finding: `${count(lost.length, "branch", "branches")} of tasks that aren't in the queue`,
-        evidence: some(lost.map((ref) => `${ref.slice("refs/heads/".length)} at ${(refs.get(ref) ?? "").slice(0, 12)}`)),
+        evidence: some(
+          lost.map((ref) => `${ref.slice("refs/heads/".length)} at ${(refs.get(ref) ?? "").slice(0, 12)}`),
+        ),
         remedy: manual("`dotbot wt prune` says which of them hold work that is nowhere else"),
       });
     }
@@ -178,13 +213,16 @@ const links: Check<Patient> = {
       for (const link of QUEUE_PATHS) {
         const state = linkState(path, repo.stateRoot, link);
         // Where none was made git would see it, or somebody doesn't want one.
-        if (state === "absent" && made.includes(link)) ((await isIgnored(patient, path, link)) ? absent : seen).push(path);
+        if (state === "absent" && made.includes(link))
+          ((await isIgnored(patient, path, link)) ? absent : seen).push(path);
         if (state === "foreign") {
           findings.push({
             severity: "warn",
             finding: `a link in a worktree leads to another queue`,
             evidence: [join(path, link)],
-            remedy: manual(`dotbot doesn't follow it, other tools do: rm ${shellWord(join(path, link))}, then dotbot doctor --fix`),
+            remedy: manual(
+              `dotbot doesn't follow it, other tools do: rm ${shellWord(join(path, link))}, then dotbot doctor --fix`,
+            ),
           });
         }
       }
@@ -194,7 +232,9 @@ const links: Check<Patient> = {
         severity: "warn",
         finding: "worktrees lost their links to the queue, and git doesn't ignore a link there",
         evidence: some([...new Set(seen)]),
-        remedy: manual("write .control and workspace/tasks into .bot/.gitignore, without slashes at their ends, and commit it: `dotbot init --force`"),
+        remedy: manual(
+          "write .control and workspace/tasks into .bot/.gitignore, without slashes at their ends, and commit it: `dotbot init --force`",
+        ),
       });
     }
     const trees = [...new Set(absent)];
@@ -260,7 +300,9 @@ const strayTasks: Check<Patient> = {
         severity: "error",
         finding: `${count(others.length, "task file")} in a worktree ${others.length === 1 ? "says" : "say"} something else than the queue`,
         evidence: some(others.map(({ path }) => path)),
-        remedy: manual("compare each with `dotbot task show`; bring over what counts with `dotbot task edit`, then remove the file"),
+        remedy: manual(
+          "compare each with `dotbot task show`; bring over what counts with `dotbot task edit`, then remove the file",
+        ),
       });
     }
     return findings;
@@ -270,7 +312,9 @@ const strayTasks: Check<Patient> = {
 /** Task files of a worktree that its branch doesn't track. */
 async function straysIn({ call, queue }: Patient, tree: string): Promise<Stray[]> {
   if (queue === null) return [];
-  const folders = FOLDERS.filter((folder) => (listNames(join(tree, TASKS, folder)) ?? []).some((name) => name.endsWith(".json")));
+  const folders = FOLDERS.filter((folder) =>
+    (listNames(join(tree, TASKS, folder)) ?? []).some((name) => name.endsWith(".json")),
+  );
   if (folders.length === 0) return [];
   const listed = await git(call, ["--literal-pathspecs", "ls-files", "-z", "--", TASKS], { cwd: tree, probe: true });
   if (listed.status !== 0) return [];
@@ -283,7 +327,8 @@ async function straysIn({ call, queue }: Patient, tree: string): Promise<Stray[]
       if (queue.ledger.knowsContent(contentHash(bytes))) return [{ path, folder, is: "copy" }];
       const parsed = tryParseJson(decodeUtf8(bytes).text);
       const id = parsed.ok && isJsonObject(parsed.value) ? parsed.value["id"] : undefined;
-      const isNew = typeof id === "string" && UUID.test(id) && queue.ledger.taskById8(id.slice(0, 8).toLowerCase()) === undefined;
+      const isNew =
+        typeof id === "string" && UUID.test(id) && queue.ledger.taskById8(id.slice(0, 8).toLowerCase()) === undefined;
       return [{ path, folder, is: isNew ? "new" : "other" }];
     }),
   );

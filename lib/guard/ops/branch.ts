@@ -45,7 +45,7 @@ export const branchCreate = operation({
     switched: v.boolean(),
   }),
   positional: [{ field: "name" }],
-  flags: guardFlags,
+  flags: { ...guardFlags, from: { value: "branch or commit" } },
   complete: { from: "branch" },
   run: async (call, input) => await runCreate(call, input),
   text: (result) =>

@@ -61,7 +61,7 @@ export function checkFor(operations: () => readonly AnyOperation[]) {
       ),
     }),
     positional: [{ field: "op" }, { field: "files", variadic: true, optional: true }],
-    flags: guardFlags,
+    flags: { ...guardFlags, branch: { value: "name" }, remote: { value: "name" } },
     complete: { files: "path", branch: "branch", remote: "remote" },
     run: async (call, input) => await runCheck(call, operations(), input),
     text: (result) =>

@@ -58,7 +58,7 @@ export const checkout = operation({
     ),
   }),
   positional: [{ field: "ref", optional: true }],
-  flags: guardFlags,
+  flags: { ...guardFlags, remote: { value: "name" } },
   complete: { ref: "branch", remote: "remote" },
   run: async (call, input) => await runCheckout(call, input),
   text: (result) =>

@@ -92,7 +92,7 @@ export const finish = operation({
     landed: v.pipe(v.nullable(v.string()), v.description("The commit on the base branch, where it was landed here.")),
   }),
   positional: [{ field: "branch", optional: true }],
-  flags: guardFlags,
+  flags: { ...guardFlags, remote: { value: "name" }, base: { value: "branch" } },
   complete: { branch: "branch", base: "branch", remote: "remote" },
   run: async (call, input) => await runFinish(call, input),
   text: (result) =>
@@ -258,7 +258,8 @@ async function readBranch(call: Call, op: AnyOperation, input: FinishInput): Pro
   if (name === null) throw refused(call, op, { ...input }, { why: "HEAD is detached there", missing: ["branch"] });
   const tip = await branchTip(call, op, { ...input }, "branch", name);
   const kept = await protectedBranches(call);
-  const base = given(input.base) ?? kept[0];
+  const task = taskOf(repo, given(input.task_id), (id) => spell(op, call.surface, { ...input, task_id: id }));
+  const base = given(input.base) ?? task?.base ?? kept[0];
   if (base === undefined) {
     throw refused(
       call,
@@ -291,7 +292,6 @@ async function readBranch(call: Call, op: AnyOperation, input: FinishInput): Pro
       { hint: "give base" },
     );
   const { ahead } = await distance(call, repo.mainRoot, tip, baseTip);
-  const task = taskOf(repo, given(input.task_id), (id) => spell(op, call.surface, { ...input, task_id: id }));
   return { name, tip, base, baseTip, commits: ahead, task };
 }
 

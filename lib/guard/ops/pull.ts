@@ -38,7 +38,7 @@ export const pull = operation({
     commits: v.pipe(v.number(), v.description("How many commits came in.")),
   }),
   positional: [{ field: "branch", optional: true }],
-  flags: guardFlags,
+  flags: { ...guardFlags, remote: { value: "name" } },
   complete: { branch: "branch", remote: "remote" },
   run: async (call, input) => await runPull(call, input),
   text: (result) =>

@@ -44,7 +44,7 @@ export const push = operation({
   }),
   output: v.object({ ...echoOutput, ...pushedShape }),
   positional: [{ field: "branch", optional: true }],
-  flags: guardFlags,
+  flags: { ...guardFlags, remote: { value: "name" } },
   complete: { branch: "branch", remote: "remote" },
   run: async (call, input) => await runPush(call, input),
   text: (result) => told(result, pushedLine(result)),

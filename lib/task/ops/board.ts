@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { DotbotError } from "../../error.ts";
 import { duration, DURATION_WORDS, parseDuration } from "../../duration.ts";
 import { operation, type Call } from "../../op.ts";
-import { count, displayWidth, padEnd, paint, quote, type Style } from "../../text.ts";
+import { count, displayWidth, onTwoLines, padEnd, paint, quote, type Style } from "../../text.ts";
 import { holderName } from "../claim.ts";
 import { look } from "../look.ts";
 import { isClosed, STATUSES, type Status } from "../model.ts";
@@ -12,7 +12,6 @@ import { findTask } from "../names.ts";
 import { CHECKED_FILES, Queue } from "../queue.ts";
 import { QueueWatch } from "../watch.ts";
 import { dirField, exampleFor, paintStatus, standingClaim } from "./common.ts";
-import { fit } from "./list.ts";
 import { statusShape } from "./move.ts";
 import { tagLine, tagOf, tagShape } from "./shapes.ts";
 
@@ -110,6 +109,8 @@ function latest(queue: Queue, status: Status, limit: number): Board["columns"][n
 
 /** The narrowest that a column may become; further columns go below. */
 const NARROWEST = 24;
+/** Before the second line of a name. */
+const INDENT = "  ";
 
 function boardText(result: Board, style: Style): string {
   if (result.columns.length === 0) return "no tasks\n";
@@ -137,9 +138,12 @@ function columnLines({ status, total, cards }: Board["columns"][number], width: 
   return [
     paintStatus(style, status, head) +
       paint(style, "dim", ` ${"─".repeat(Math.max(0, width - displayWidth(head) - 1))}`),
-    ...cards.map((card) => {
+    ...cards.flatMap((card) => {
       const mark = card.claimed === undefined ? (card.blocked === undefined ? "" : "·") : "@";
-      return `${paint(style, "dim", card.id.slice(0, 8))} ${mark === "" ? "" : `${paint(style, mark === "@" ? "yellow" : "red", mark)} `}${fit(card.name, width - 9 - (mark === "" ? 0 : 2), 10)}`;
+      const before = mark === "" ? "" : `${paint(style, mark === "@" ? "yellow" : "red", mark)} `;
+      const [name = "", more] = onTwoLines(card.name, width - 9 - displayWidth(before), width - INDENT.length);
+      const line = `${paint(style, "dim", card.id.slice(0, 8))} ${before}${name}`;
+      return more === undefined ? [line] : [line, `${INDENT}${more}`];
     }),
     ...(total > cards.length ? [paint(style, "dim", `and ${total - cards.length} more`)] : []),
   ];

@@ -15,7 +15,16 @@ import { mayMove } from "../model.ts";
 import { readVerified, writeVerified } from "../verified.ts";
 import { completeAfterDone } from "../worktree.ts";
 import { claimShape, type Desk, holderOf, namedTask, oneTaskOf, withQueue } from "./common.ts";
-import { type MoveInput, type MovePlan, moveFields, moveFlags, moveOutput, moveTask, moveText, reasonLine } from "./move.ts";
+import {
+  type MoveInput,
+  type MovePlan,
+  moveFields,
+  moveFlags,
+  moveOutput,
+  moveTask,
+  moveText,
+  reasonLine,
+} from "./move.ts";
 
 const given = ["task add 'Add a login page'", "task start 'Add a login page'"] as const;
 
@@ -27,7 +36,11 @@ export const done = operation({
     "In the task's work root: scans what the work adds for secrets, wants everything committed in the task's own worktree, runs the project's .bot/hooks/verify scripts as the base branch has them. If a required check fails the task stays where it is: ok is false and verification says what to mend. Then moves it to done, with the commits that did it when they are named. Cut off by a time limit, call it again: scripts that passed on the same tree aren't run again.",
   examples: [
     { given, run: "task done 'Add a login page'", does: "verify it, and it is done" },
-    { given, run: "task done 'Add a login page' --skip-verify 'only the wording of an issue'", does: "done without a look" },
+    {
+      given,
+      run: "task done 'Add a login page' --skip-verify 'only the wording of an issue'",
+      does: "done without a look",
+    },
   ],
   effect: "write",
   idempotent: true,
@@ -70,7 +83,10 @@ export const done = operation({
       const row = await namedTask(call, desk.queue, input.task_id, "done");
       const verification = await verificationOf(call, desk, row, input, skip);
       if (verification !== null && !verification.ok) return unmoved(call, desk, row, verification);
-      const reason = [reasonLine(call, input.reason, "reason"), skip === null ? undefined : `verification skipped: ${skip}`]
+      const reason = [
+        reasonLine(call, input.reason, "reason"),
+        skip === null ? undefined : `verification skipped: ${skip}`,
+      ]
         .filter((part) => part !== undefined)
         .join("; ");
       const plan: MovePlan = {
@@ -86,7 +102,8 @@ export const done = operation({
         },
       };
       const moved = await moveTask(call, desk, row, input, plan);
-      const completes = input.complete ?? (desk.settings.worktree.complete_on_done && worktreeOf(desk.queue, row.id) !== null);
+      const completes =
+        input.complete ?? (desk.settings.worktree.complete_on_done && worktreeOf(desk.queue, row.id) !== null);
       return { ...moved, ok: true, completes, ...(verification === null ? {} : { verification }) };
     });
     const { completes, ...result } = outcome;
@@ -94,7 +111,9 @@ export const done = operation({
   },
   text(result, style) {
     const { verification } = result;
-    const moved = result.ok ? moveText(result, style) : `${String(result.task["name"])}: stays ${result.newStatus}, verification failed\n`;
+    const moved = result.ok
+      ? moveText(result, style)
+      : `${asText(result.task["name"])}: stays ${result.newStatus}, verification failed\n`;
     const landed = result.completion?.ok === true ? `completed onto ${asText(result.completion["base"])}\n` : "";
     return moved + (verification === undefined ? "" : verificationText(verification, style)) + landed;
   },
@@ -105,7 +124,10 @@ function skipReason(call: Call, given: string | undefined): string | null {
   const reason = reasonLine(call, given, "skip_verify");
   if (reason !== undefined) return reason;
   throw new DotbotError("INVALID_INPUT", "skip_verify needs a reason: it goes into the task's history", {
-    example: call.surface === "cli" ? "dotbot task done --skip-verify 'only the wording of an issue'" : JSON.stringify({ skip_verify: "only wording" }),
+    example:
+      call.surface === "cli"
+        ? "dotbot task done --skip-verify 'only the wording of an issue'"
+        : JSON.stringify({ skip_verify: "only wording" }),
   });
 }
 
@@ -127,7 +149,10 @@ async function verificationOf(
   const request = {
     taskId: row.id,
     category: row.category,
-    worktree: recorded === null ? null : { taskId: row.id, path: recorded.path, base: recorded.base, baseSha: recorded.baseSha },
+    worktree:
+      recorded === null
+        ? null
+        : { taskId: row.id, path: recorded.path, base: recorded.base, baseSha: recorded.baseSha },
     // A linked worktree that is named is meant; the main checkout names the repository, and a task's work isn't there.
     isNamed: input.dir !== undefined && repo.kind === "linked",
     settings: desk.settings,
@@ -153,10 +178,14 @@ function unmoved(call: Call, desk: Desk, row: TaskRow, verification: Verificatio
 }
 
 function changedMeanwhile(row: TaskRow): DotbotError {
-  return new DotbotError("CONFLICT", `"${row.name}" (${row.id8}) became free or changed its status meanwhile, and wasn't verified`, {
-    hint: "say it again",
-    example: `dotbot task done ${row.id8}`,
-  });
+  return new DotbotError(
+    "CONFLICT",
+    `"${row.name}" (${row.id8}) became free or changed its status meanwhile, and wasn't verified`,
+    {
+      hint: "say it again",
+      example: `dotbot task done ${row.id8}`,
+    },
+  );
 }
 
 function withResult(

@@ -193,6 +193,8 @@ function listText(result: Listed, style: Style): string {
   const widest = statusWidth(result.tasks);
   const before = "1a2b3c4d".length + 2 + widest + 2 + "100".length + 2 + "XL".length + 2;
   const marked = Object.keys(result.marks).length > 0;
+  // What it waits for may take less than half of what is left beside the name.
+  const waitColumns = Math.min(40, Math.floor((style.width - before) * 0.4));
   // Neighbours have most in common, and what they share is laid out once: ten thousand lines are a matter of milliseconds.
   let last: Record<string, unknown> = {};
   let columns = "";
@@ -208,7 +210,7 @@ function listText(result: Listed, style: Style): string {
     }
     const id = String(task["id"]);
     const mark = marked ? result.marks[id] : undefined;
-    const tail = mark === undefined ? "" : `  ${markText(mark, style)}`;
+    const tail = mark === undefined ? "" : `  ${markText(mark, style, waitColumns)}`;
     const room = style.width - before - (tail === "" ? 0 : displayWidth(tail));
     text += `${id.slice(0, 8)}${columns}${fit(field(task, "name") || id, room)}${tail}\n`;
   }
@@ -226,12 +228,17 @@ function statusWidth(tasks: Listed["tasks"]): number {
   return width;
 }
 
-function markText(mark: Mark, style: Style): string {
+function markText(mark: Mark, style: Style, waitColumns: number): string {
   const words = [
     ...(mark.claimed === undefined ? [] : [paint(style, "yellow", `@${mark.claimed}`)]),
-    ...(mark.blocked === undefined ? [] : [paint(style, "red", `(${fit(mark.blocked, 40)})`)]),
+    ...(mark.blocked === undefined ? [] : [paint(style, "red", `(${waitText(mark.blocked, waitColumns)})`)]),
   ];
   return words.join(" ");
+}
+
+/** Where room is short the names of what is waited for come first, their statuses last. */
+function waitText(blocked: string, columns: number): string {
+  return blocked.length <= columns ? blocked : fit(blocked.replaceAll(/ \([a-z-]+\)/g, ""), columns, 10);
 }
 
 /** A name cut to the columns that are left, but to no fewer than `least`. */

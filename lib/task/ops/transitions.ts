@@ -13,7 +13,12 @@ import { claimFlags, claimTermsFields, termsOf } from "./terms.ts";
 import { type Moved, moveFields, moveFlags, moveOutput, moveText, reasonLine, runMove } from "./move.ts";
 
 const task = [{ field: "task_id", variadic: true, optional: true }] as const;
-const worktreeShape = v.object({ path: v.string(), branch: v.nullable(v.string()), base: v.string(), baseSha: v.string() });
+const worktreeShape = v.object({
+  path: v.string(),
+  branch: v.nullable(v.string()),
+  base: v.string(),
+  baseSha: v.string(),
+});
 const given = ["task add 'Add a login page'"] as const;
 const started = [...given, "task start 'Add a login page'"] as const;
 
@@ -66,7 +71,9 @@ export const start = operation({
     const plan = { verb: "start", to: "in-progress", claims: true, ...termsOf(input) } as const;
     if (input.next !== true) {
       const task = await wantsWorktree(call, input.task_id, input.worktree);
-      return task === null ? await runMove(call, input, plan) : await startInWorktree(call, { ...input, task_id: task }, null);
+      return task === null
+        ? await runMove(call, input, plan)
+        : await startInWorktree(call, { ...input, task_id: task }, null);
     }
     if (input.task_id !== undefined) {
       throw new DotbotError("USAGE", "start takes a task or --next, not both", { example: "dotbot task start --next" });
@@ -284,7 +291,11 @@ export const reset = operation({
   flags: moveFlags,
   output: v.object({ ...move.output.entries, discarded: v.optional(v.looseObject({})) }),
   async run(call, input) {
-    const moved = await runMove(call, input, { verb: "reset", to: "todo", reason: reasonLine(call, input.reason, "reason") });
+    const moved = await runMove(call, input, {
+      verb: "reset",
+      to: "todo",
+      reason: reasonLine(call, input.reason, "reason"),
+    });
     if (input.discard_worktree !== true) return moved;
     return { ...moved, discarded: { ...(await discardWorktree(call, asText(moved.task["id"]), input)) } };
   },

@@ -11,7 +11,19 @@ import { createAndSetUp } from "../begin.ts";
 import { withBench, withLockedBench } from "../bench.ts";
 import { planCreate } from "../create.ts";
 import { worktreeOf } from "../records.ts";
-import { dryRunField, echoAt, echoFields, flagField, heldFields, heldFlags, onTask, setupOutput, worktreeFacts, worktreeOutput, wtFields } from "./shapes.ts";
+import {
+  dryRunField,
+  echoAt,
+  echoFields,
+  flagField,
+  heldFields,
+  heldFlags,
+  onTask,
+  setupOutput,
+  worktreeFacts,
+  worktreeOutput,
+  wtFields,
+} from "./shapes.ts";
 
 export const createOutput = v.object({
   ...echoFields,
@@ -34,9 +46,13 @@ const BLANK = { created: false, reusedBranch: false, slot: 0, links: [], setup: 
 export function createText(result: CreateResult, style: Style): string {
   const what = result.dryRun === true ? "would make" : result.created ? "made" : "is there:";
   const lines = [`${what} ${paint(style, "bold", result.path)}\n`];
-  lines.push(`  branch ${result.branch ?? ""} from ${result.base} ${paint(style, "dim", result.baseSha.slice(0, 12))}${result.reusedBranch ? ", with the commits it has" : ""}\n`);
+  lines.push(
+    `  branch ${result.branch ?? ""} from ${result.base} ${paint(style, "dim", result.baseSha.slice(0, 12))}${result.reusedBranch ? ", with the commits it has" : ""}\n`,
+  );
   if (result.setup.state === "failed") {
-    lines.push(`  ${paint(style, "red", "set-up failed")}: ${result.setup.command ?? ""} (status ${result.setup.status ?? "?"})\n`);
+    lines.push(
+      `  ${paint(style, "red", "set-up failed")}: ${result.setup.command ?? ""} (status ${result.setup.status ?? "?"})\n`,
+    );
     if (result.setup.output !== undefined) lines.push(`${result.setup.output.trimEnd().replace(/^/gm, "    ")}\n`);
   } else if (result.setup.state === "running") lines.push("  set-up is running; `dotbot wt status` tells its end\n");
   return lines.join("") + claimLine(result.claim, style);
@@ -56,7 +72,12 @@ export const create = operation({
   input: v.strictObject({
     ...heldFields,
     ...claimTermsFields,
-    base: v.optional(v.pipe(v.string(), v.description("The branch to cut it from; otherwise git.base_branch, the remote's default, main or master."))),
+    base: v.optional(
+      v.pipe(
+        v.string(),
+        v.description("The branch to cut it from; otherwise git.base_branch, the remote's default, main or master."),
+      ),
+    ),
     no_start: flagField("Leave the task's status as it is."),
     ...dryRunField,
   }),
@@ -74,8 +95,18 @@ export const create = operation({
       const plan = await planCreate(bench, row, input.base);
       const echo = await echoAt(call, bench.place.mainRoot, "nothing is done");
       return {
-        ...echo, ...BLANK, links: [], setup: { state: "none" as const }, taskId: row.id, task: bench.queue.document(row), path: there?.path ?? plan.path, branch: plan.branch, base: plan.base.branch,
-        baseSha: plan.base.sha, reusedBranch: plan.reusesBranch, dryRun: true,
+        ...echo,
+        ...BLANK,
+        links: [],
+        setup: { state: "none" as const },
+        taskId: row.id,
+        task: bench.queue.document(row),
+        path: there?.path ?? plan.path,
+        branch: plan.branch,
+        base: plan.base.branch,
+        baseSha: plan.base.sha,
+        reusedBranch: plan.reusesBranch,
+        dryRun: true,
       };
     });
   },
@@ -103,7 +134,9 @@ export const adopt = operation({
   input: v.strictObject({
     ...wtFields,
     path: v.pipe(v.string(), v.minLength(1), v.description("The worktree's folder.")),
-    base: v.optional(v.pipe(v.string(), v.description("The branch that its work goes back to; otherwise as for a new one."))),
+    base: v.optional(
+      v.pipe(v.string(), v.description("The branch that its work goes back to; otherwise as for a new one.")),
+    ),
   }),
   flags: { task_id: { name: "task", value: "task" }, base: { value: "branch" } },
   output: v.object({ ...echoFields, ...worktreeOutput, links: v.array(v.string()), changed: v.boolean() }),
@@ -114,5 +147,6 @@ export const adopt = operation({
       return { ...echo, ...worktreeFacts(row.id, worktree), links: worktree.links, changed };
     });
   },
-  text: (result) => `${result.path} (${result.branch ?? "detached"}) is the worktree of ${result.taskId.slice(0, 8)}${result.changed ? "" : " already"}\n`,
+  text: (result) =>
+    `${result.path} (${result.branch ?? "detached"}) is the worktree of ${result.taskId.slice(0, 8)}${result.changed ? "" : " already"}\n`,
 });

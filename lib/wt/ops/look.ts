@@ -25,44 +25,82 @@ import { dirField } from "../../task/ops/common.ts";
 const given = ["task add 'Add a login page'", "wt create 'Add a login page'"] as const;
 
 const listedShape = v.object({
-  taskId: v.nullable(v.string()), name: v.nullable(v.string()), status: v.nullable(v.string()), branch: v.nullable(v.string()), path: v.string(),
-  base: v.nullable(v.string()), baseSha: v.nullable(v.string()), headSha: v.nullable(v.string()), ahead: v.nullable(v.number()), behind: v.nullable(v.number()),
-  dirty: v.nullable(v.boolean()), merged: v.nullable(v.boolean()), locked: v.nullable(v.string()), createdAt: v.nullable(v.string()),
-  operation: v.nullable(v.string()), fault: v.nullable(v.string()), setup: v.string(), slot: v.nullable(v.number()),
+  taskId: v.nullable(v.string()),
+  name: v.nullable(v.string()),
+  status: v.nullable(v.string()),
+  branch: v.nullable(v.string()),
+  path: v.string(),
+  base: v.nullable(v.string()),
+  baseSha: v.nullable(v.string()),
+  headSha: v.nullable(v.string()),
+  ahead: v.nullable(v.number()),
+  behind: v.nullable(v.number()),
+  dirty: v.nullable(v.boolean()),
+  merged: v.nullable(v.boolean()),
+  locked: v.nullable(v.string()),
+  createdAt: v.nullable(v.string()),
+  operation: v.nullable(v.string()),
+  fault: v.nullable(v.string()),
+  setup: v.string(),
+  slot: v.nullable(v.number()),
 });
 
 export const list = operation({
   name: "wt list",
   aliases: ["wt ls"],
   summary: "List the worktrees, and how each stands to its base",
-  details: "Task, status, branch, folder, commits ahead of and behind the base, uncommitted work, merged, and what is wrong with its place. Worktrees that belong to no task are listed as well; `wt adopt` takes them over.",
+  details:
+    "Task, status, branch, folder, commits ahead of and behind the base, uncommitted work, merged, and what is wrong with its place. Worktrees that belong to no task are listed as well; `wt adopt` takes them over.",
   examples: [{ given, run: "wt list", does: "where work goes on" }],
   effect: "read",
   target: { rule: "queue" },
   input: v.strictObject({ ...dirField }),
-  output: v.object({ worktrees: v.array(listedShape), total: v.number(), unfinished: v.array(v.object({ name: v.string(), op: v.string(), at: v.string() })), stateRoot: v.string() }),
+  output: v.object({
+    worktrees: v.array(listedShape),
+    total: v.number(),
+    unfinished: v.array(v.object({ name: v.string(), op: v.string(), at: v.string() })),
+    stateRoot: v.string(),
+  }),
   async run(call) {
     return await withBench(call, "wt list", async (bench) => {
       const found = await listWorktrees(bench);
       await bench.queue.finishRead();
-      return { worktrees: found.map((it) => ({ ...it })), total: found.length, unfinished: unfinished(bench) ?? [{ name: "journal", op: "unreadable", at: "" }], stateRoot: bench.queue.stateRoot };
+      return {
+        worktrees: found.map((it) => ({ ...it })),
+        total: found.length,
+        unfinished: unfinished(bench) ?? [{ name: "journal", op: "unreadable", at: "" }],
+        stateRoot: bench.queue.stateRoot,
+      };
     });
   },
   text(result, style) {
     if (result.worktrees.length === 0) return "no worktrees\n";
     const rows = result.worktrees.map((it) => [
-      it.taskId?.slice(0, 8) ?? "-", it.status === null ? "-" : paintStatus(style, it.status), it.name ?? it.branch ?? "-", standing(it), paint(style, "dim", it.path),
+      it.taskId?.slice(0, 8) ?? "-",
+      it.status === null ? "-" : paintStatus(style, it.status),
+      it.name ?? it.branch ?? "-",
+      standing(it),
+      paint(style, "dim", it.path),
     ]);
-    const cut = result.unfinished.length === 0 ? "" : `${plural(result.unfinished.length, "piece")} of work was cut short; the next change settles it, or \`dotbot doctor --fix\`\n`;
+    const cut =
+      result.unfinished.length === 0
+        ? ""
+        : `${plural(result.unfinished.length, "piece")} of work was cut short; the next change settles it, or \`dotbot doctor --fix\`\n`;
     return table(rows) + cut;
   },
   ids: (result) => result.worktrees.flatMap((it) => (it.taskId === null ? [] : [it.taskId])),
 });
 
-function standing(it: Omit<Listed, "fault" | "operation"> & { readonly fault: string | null; readonly operation: string | null }): string {
+function standing(
+  it: Omit<Listed, "fault" | "operation"> & { readonly fault: string | null; readonly operation: string | null },
+): string {
   const facts = [
-    it.fault, it.operation, it.merged === true ? "merged" : null, it.dirty === true ? "dirty" : null,
-    it.ahead === null || it.ahead === 0 ? null : `+${it.ahead}`, it.behind === null || it.behind === 0 ? null : `-${it.behind}`,
+    it.fault,
+    it.operation,
+    it.merged === true ? "merged" : null,
+    it.dirty === true ? "dirty" : null,
+    it.ahead === null || it.ahead === 0 ? null : `+${it.ahead}`,
+    it.behind === null || it.behind === 0 ? null : `-${it.behind}`,
     it.setup === "failed" || it.setup === "running" ? `set-up ${it.setup}` : null,
   ].filter((fact) => fact !== null);
   return facts.length === 0 ? "clean" : facts.join(" ");
@@ -78,28 +116,62 @@ async function withWorktree(bench: Bench, task: string | undefined): Promise<{ r
 
 function requireFolder(call: Call, row: TaskRow, worktree: TaskWorktree): string {
   if (isDirectory(worktree.path)) return worktree.path;
-  throw new DotbotError("NOT_FOUND", `the worktree of ${quote(row.name)} (${row.id8}) isn't at ${quote(worktree.path, 300)}`, {
-    hint: "if it was moved, say where to; otherwise make it again",
-    example: wtExample(call, "create", row.id8),
-    details: { path: worktree.path },
-  });
+  throw new DotbotError(
+    "NOT_FOUND",
+    `the worktree of ${quote(row.name)} (${row.id8}) isn't at ${quote(worktree.path, 300)}`,
+    {
+      hint: "if it was moved, say where to; otherwise make it again",
+      example: wtExample(call, "create", row.id8),
+      details: { path: worktree.path },
+    },
+  );
 }
 
-const blockerShape = v.object({ kind: v.string(), message: v.string(), hint: v.string(), paths: v.optional(v.array(v.string())) });
+const blockerShape = v.object({
+  kind: v.string(),
+  message: v.string(),
+  hint: v.string(),
+  paths: v.optional(v.array(v.string())),
+});
 
 export const status = operation({
   ...onTask,
   name: "wt status",
   summary: "Show a task's worktree, and what stands against completing it",
-  details: "Branch, base, commits, uncommitted work, the set-up's state, earlier completions, and everything that wt complete would refuse for.",
+  details:
+    "Branch, base, commits, uncommitted work, the set-up's state, earlier completions, and everything that wt complete would refuse for.",
   examples: [{ given, run: "wt status 'Add a login page'", does: "is it ready?" }],
   effect: "read",
   input: v.strictObject({ ...wtFields }),
   output: v.object({
-    taskId: v.string(), name: v.string(), status: v.string(), branch: v.string(), path: v.string(), base: v.string(), baseSha: v.string(), headSha: v.nullable(v.string()),
-    exists: v.boolean(), dirty: v.array(v.string()), untracked: v.array(v.string()), operation: v.nullable(v.string()), locked: v.nullable(v.string()),
-    merged: v.nullable(v.string()), links: v.record(v.string(), v.string()), setup: setupOutput, slot: v.number(), blockers: v.array(blockerShape),
-    completions: v.array(v.object({ n: v.number(), base: v.string(), commit: v.string(), tip: v.string(), at: v.string(), undone: v.nullable(v.string()) })),
+    taskId: v.string(),
+    name: v.string(),
+    status: v.string(),
+    branch: v.string(),
+    path: v.string(),
+    base: v.string(),
+    baseSha: v.string(),
+    headSha: v.nullable(v.string()),
+    exists: v.boolean(),
+    dirty: v.array(v.string()),
+    untracked: v.array(v.string()),
+    operation: v.nullable(v.string()),
+    locked: v.nullable(v.string()),
+    merged: v.nullable(v.string()),
+    links: v.record(v.string(), v.string()),
+    setup: setupOutput,
+    slot: v.number(),
+    blockers: v.array(blockerShape),
+    completions: v.array(
+      v.object({
+        n: v.number(),
+        base: v.string(),
+        commit: v.string(),
+        tip: v.string(),
+        at: v.string(),
+        undone: v.nullable(v.string()),
+      }),
+    ),
     stateRoot: v.string(),
   }),
   async run(call, input) {
@@ -108,14 +180,38 @@ export const status = operation({
       const facts = await inspect(bench, { path: worktree.path, base: worktree.base, made: worktree.made });
       const tip = await readRef(call, bench.place.mainRoot, branchRef(worktree.branch));
       const { base } = await goalOf(bench, worktree.base);
-      const merged = tip === null ? null : await mergedBy(bench, { tip, base, baseSha: worktree.baseSha, taskId: row.id });
+      const merged =
+        tip === null ? null : await mergedBy(bench, { tip, base, baseSha: worktree.baseSha, taskId: row.id });
       await bench.queue.finishRead();
       return {
-        taskId: row.id, name: row.name, status: row.status, branch: worktree.branch, path: worktree.path, base, baseSha: worktree.baseSha, headSha: tip,
-        exists: facts.exists, dirty: [...facts.dirty], untracked: [...facts.untracked], operation: facts.operation, locked: facts.locked, merged,
-        links: { ...facts.links }, setup: shownSetup(setupNow(worktree)), slot: worktree.slot,
-        blockers: completionBlockers(facts, branchRef(worktree.branch), { dirty: false, ignored: false }).map(({ kind, message, hint, paths }) => ({ kind, message, hint, ...(paths === undefined ? {} : { paths: [...paths] }) })),
-        completions: completions(bench.queue.ledger, row.id).map(({ n, base: onto, commit, tip: landed, at, undone }) => ({ n, base: onto, commit, tip: landed, at, undone })),
+        taskId: row.id,
+        name: row.name,
+        status: row.status,
+        branch: worktree.branch,
+        path: worktree.path,
+        base,
+        baseSha: worktree.baseSha,
+        headSha: tip,
+        exists: facts.exists,
+        dirty: [...facts.dirty],
+        untracked: [...facts.untracked],
+        operation: facts.operation,
+        locked: facts.locked,
+        merged,
+        links: { ...facts.links },
+        setup: shownSetup(setupNow(worktree)),
+        slot: worktree.slot,
+        blockers: completionBlockers(facts, branchRef(worktree.branch), { dirty: false, ignored: false }).map(
+          ({ kind, message, hint, paths }) => ({
+            kind,
+            message,
+            hint,
+            ...(paths === undefined ? {} : { paths: [...paths] }),
+          }),
+        ),
+        completions: completions(bench.queue.ledger, row.id).map(
+          ({ n, base: onto, commit, tip: landed, at, undone }) => ({ n, base: onto, commit, tip: landed, at, undone }),
+        ),
         stateRoot: bench.queue.stateRoot,
       };
     });
@@ -126,9 +222,15 @@ export const status = operation({
       `  ${result.path}${result.exists ? "" : paint(style, "red", "  (isn't there)")}\n`,
       `  ${result.branch} at ${(result.headSha ?? "nothing").slice(0, 12)}, from ${result.base} ${paint(style, "dim", result.baseSha.slice(0, 12))}${result.merged === null || result.merged === "fresh" ? "" : `, merged (${result.merged})`}\n`,
     ];
-    if (result.setup.state !== "none" && result.setup.state !== "done") lines.push(`  set-up ${result.setup.state}${result.setup.command === undefined ? "" : `: ${result.setup.command}`}\n`);
+    if (result.setup.state !== "none" && result.setup.state !== "done")
+      lines.push(
+        `  set-up ${result.setup.state}${result.setup.command === undefined ? "" : `: ${result.setup.command}`}\n`,
+      );
     for (const it of result.blockers) lines.push(`  ${paint(style, "yellow", "!")} ${it.message}\n`);
-    for (const it of result.completions) lines.push(`  landed on ${it.base} as ${it.commit.slice(0, 12)}${it.undone === null ? "" : `, undone by ${it.undone.slice(0, 12)}`}\n`);
+    for (const it of result.completions)
+      lines.push(
+        `  landed on ${it.base} as ${it.commit.slice(0, 12)}${it.undone === null ? "" : `, undone by ${it.undone.slice(0, 12)}`}\n`,
+      );
     return lines.join("");
   },
 });
@@ -158,7 +260,8 @@ export const switchTo = operation({
   aliases: ["wt cd"],
   surfaces: ["cli"],
   summary: "Go to a task's worktree; without a task, to the main checkout",
-  details: "Prints the folder. A program can't change its shell's folder: the function that `dotbot shell-init` defines does, with what this prints.",
+  details:
+    "Prints the folder. A program can't change its shell's folder: the function that `dotbot shell-init` defines does, with what this prints.",
   examples: [{ given, run: "wt switch 'Add a login page'", does: "the folder to go to" }],
   effect: "read",
   input: v.strictObject({ ...wtFields }),
@@ -181,7 +284,10 @@ export const switchTo = operation({
 async function startOf(bench: Bench, worktree: TaskWorktree): Promise<string> {
   const { call, place } = bench;
   const { base } = await goalOf(bench, worktree.base);
-  const [tip, baseTip] = [await readRef(call, place.mainRoot, branchRef(worktree.branch)), await readRef(call, place.mainRoot, branchRef(base))];
+  const [tip, baseTip] = [
+    await readRef(call, place.mainRoot, branchRef(worktree.branch)),
+    await readRef(call, place.mainRoot, branchRef(base)),
+  ];
   const fork = tip === null || baseTip === null ? null : await mergeBase(call, place.mainRoot, baseTip, tip);
   return fork ?? worktree.baseSha;
 }
@@ -190,27 +296,59 @@ export const diff = operation({
   ...onTask,
   name: "wt diff",
   summary: "Show what a task's worktree changes against its base",
-  details: "Committed and uncommitted changes of tracked files, against the commit that the branch was cut from, or that was synced last. Untracked files are named.",
+  details:
+    "Committed and uncommitted changes of tracked files, against the commit that the branch was cut from, or that was synced last. Untracked files are named.",
   examples: [{ given, run: "wt diff 'Add a login page'", does: "what would land" }],
   effect: "read",
-  input: v.strictObject({ ...wtFields, stat: v.optional(v.pipe(v.boolean(), v.description("Only how much, file by file."))), committed: v.optional(v.pipe(v.boolean(), v.description("Without what isn't committed."))) }),
-  output: v.object({ taskId: v.string(), path: v.string(), base: v.string(), from: v.string(), files: v.array(v.string()), untracked: v.array(v.string()), diff: v.string() }),
+  input: v.strictObject({
+    ...wtFields,
+    stat: v.optional(v.pipe(v.boolean(), v.description("Only how much, file by file."))),
+    committed: v.optional(v.pipe(v.boolean(), v.description("Without what isn't committed."))),
+  }),
+  output: v.object({
+    taskId: v.string(),
+    path: v.string(),
+    base: v.string(),
+    from: v.string(),
+    files: v.array(v.string()),
+    untracked: v.array(v.string()),
+    diff: v.string(),
+  }),
   async run(call, input) {
     return await withBench(call, "wt diff", async (bench) => {
       const { row, worktree } = await withWorktree(bench, input.task_id);
       const cwd = requireFolder(call, row, worktree);
       const from = await startOf(bench, worktree);
       const to = input.committed === true ? [branchRef(worktree.branch)] : [];
-      const args = (how: readonly string[]) => ["diff", "--no-ext-diff", "--no-textconv", "--no-color", ...how, "--end-of-options", from, ...to, "--"];
+      const args = (how: readonly string[]) => [
+        "diff",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        ...how,
+        "--end-of-options",
+        from,
+        ...to,
+        "--",
+      ];
       const [names, text, untracked] = await Promise.all([
         gitText(call, args(["--name-only", "-z"]), { cwd, probe: true }),
         gitText(call, args(input.stat === true ? ["--stat"] : []), { cwd, probe: true }),
         gitText(call, ["ls-files", "--others", "--exclude-standard", "-z"], { cwd, probe: true }),
       ]);
-      return { taskId: row.id, path: cwd, base: worktree.base, from, files: parseNul(names), untracked: parseNul(untracked), diff: text };
+      return {
+        taskId: row.id,
+        path: cwd,
+        base: worktree.base,
+        from,
+        files: parseNul(names),
+        untracked: parseNul(untracked),
+        diff: text,
+      };
     });
   },
-  text: (result, style) => result.diff + result.untracked.map((file) => `${paint(style, "dim", `untracked: ${file}`)}\n`).join(""),
+  text: (result, style) =>
+    result.diff + result.untracked.map((file) => `${paint(style, "dim", `untracked: ${file}`)}\n`).join(""),
 });
 
 export const log = operation({
@@ -221,7 +359,10 @@ export const log = operation({
   effect: "read",
   input: v.strictObject({ ...wtFields }),
   output: v.object({
-    taskId: v.string(), branch: v.string(), base: v.string(), from: v.string(),
+    taskId: v.string(),
+    branch: v.string(),
+    base: v.string(),
+    from: v.string(),
     commits: v.array(v.object({ sha: v.string(), author: v.string(), at: v.string(), subject: v.string() })),
   }),
   async run(call, input) {
@@ -230,7 +371,14 @@ export const log = operation({
       const from = await startOf(bench, worktree);
       const ref = branchRef(worktree.branch);
       const tip = await readRef(call, bench.place.mainRoot, ref);
-      const text = tip === null ? "" : await gitText(call, ["log", "-z", "--no-show-signature", "--format=%H%n%an%n%aI%n%s", "--end-of-options", `${from}..${ref}`], { cwd: bench.place.mainRoot, probe: true });
+      const text =
+        tip === null
+          ? ""
+          : await gitText(
+              call,
+              ["log", "-z", "--no-show-signature", "--format=%H%n%an%n%aI%n%s", "--end-of-options", `${from}..${ref}`],
+              { cwd: bench.place.mainRoot, probe: true },
+            );
       const commits = parseNul(text).map((it) => {
         const [sha = "", author = "", at = "", subject = ""] = it.split("\n");
         return { sha, author, at, subject };
@@ -238,5 +386,13 @@ export const log = operation({
       return { taskId: row.id, branch: worktree.branch, base: worktree.base, from, commits };
     });
   },
-  text: (result, style) => (result.commits.length === 0 ? `no commits since ${result.base}\n` : result.commits.map((it) => `${paint(style, "yellow", it.sha.slice(0, 12))} ${it.subject} ${paint(style, "dim", `(${it.author})`)}\n`).join("")),
+  text: (result, style) =>
+    result.commits.length === 0
+      ? `no commits since ${result.base}\n`
+      : result.commits
+          .map(
+            (it) =>
+              `${paint(style, "yellow", it.sha.slice(0, 12))} ${it.subject} ${paint(style, "dim", `(${it.author})`)}\n`,
+          )
+          .join(""),
 });

@@ -39,7 +39,13 @@ export const remove = operation({
   summary: "Take a task's worktree and branch away, losing nothing",
   details:
     "Refused while it has uncommitted or ignored work, or commits that are nowhere else; each refusal names what would be lost, and the flag that allows it. The folder is kept in a trash for seven days, an unmerged tip under refs/dotbot/lost. The task's status stays.",
-  examples: [{ given: [...given, "wt create 'Add a login page'"], run: "wt remove 'Add a login page'", does: "a worktree without work of its own goes at once" }],
+  examples: [
+    {
+      given: [...given, "wt create 'Add a login page'"],
+      run: "wt remove 'Add a login page'",
+      does: "a worktree without work of its own goes at once",
+    },
+  ],
   effect: "destroy",
   idempotent: true,
   input: removeInput,

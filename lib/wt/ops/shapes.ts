@@ -34,7 +34,10 @@ export type ShownSetup = v.InferOutput<typeof setupOutput>;
 
 export function shownSetup({ state, command, status, output }: Setup): ShownSetup {
   return {
-    state, ...(command === undefined ? {} : { command }), ...(status === undefined ? {} : { status }), ...(output === undefined ? {} : { output }),
+    state,
+    ...(command === undefined ? {} : { command }),
+    ...(status === undefined ? {} : { status }),
+    ...(output === undefined ? {} : { output }),
   };
 }
 
@@ -57,11 +60,13 @@ export async function echoHere(bench: Bench, checkout: string | null, done: stri
   return await echoAt(bench.call, checkout ?? bench.place.mainRoot, done);
 }
 
-export function worktreeFacts(taskId: string, worktree: TaskWorktree): { taskId: string; path: string; base: string; baseSha: string } {
+export function worktreeFacts(
+  taskId: string,
+  worktree: TaskWorktree,
+): { taskId: string; path: string; base: string; baseSha: string } {
   return { taskId, path: worktree.path, base: worktree.base, baseSha: worktree.baseSha };
 }
 
 export function plural(n: number, one: string, many = `${one}s`): string {
   return `${n} ${n === 1 ? one : many}`;
 }
-

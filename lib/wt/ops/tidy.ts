@@ -36,7 +36,9 @@ export const prune = operation({
         const found = await orphans(bench, olderThan);
         const removed = act ? await pruneAll(bench, found) : [];
         const gone = new Set(removed.map((it) => `${it.kind} ${it.what}`));
-        const left = found.filter((it) => !gone.has(`${it.kind} ${it.what}`)).map(({ kind, what, why, keeps }) => ({ kind, what, why, keeps }));
+        const left = found
+          .filter((it) => !gone.has(`${it.kind} ${it.what}`))
+          .map(({ kind, what, why, keeps }) => ({ kind, what, why, keeps }));
         return { orphans: left, removed: removed.map((it) => ({ ...it })) };
       };
       const result = act ? await locked(bench, "wt prune", work) : await work();
@@ -46,39 +48,65 @@ export const prune = operation({
   text(result, style) {
     if (result.orphans.length + result.removed.length === 0) return "nothing to prune\n";
     const lines = result.removed.map((it) => `removed ${it.what}: ${it.why}\n`);
-    for (const it of result.orphans) lines.push(`${it.what}: ${it.why}${it.keeps === null ? "" : paint(style, "dim", ` (stays: ${it.keeps})`)}\n`);
+    for (const it of result.orphans)
+      lines.push(`${it.what}: ${it.why}${it.keeps === null ? "" : paint(style, "dim", ` (stays: ${it.keeps})`)}\n`);
     const may = result.orphans.filter((it) => it.keeps === null).length;
     if (may > 0) lines.push(`\n${plural(may, "thing")} would go: dotbot wt prune --yes\n`);
     return lines.join("");
   },
 });
 
-const repairedShape = v.object({ taskId: v.string(), path: v.string(), mended: v.array(v.string()), problem: v.nullable(v.string()) });
+const repairedShape = v.object({
+  taskId: v.string(),
+  path: v.string(),
+  mended: v.array(v.string()),
+  problem: v.nullable(v.string()),
+});
 
 export const repair = operation({
   ...onTask,
   name: "wt repair",
   summary: "Mend worktrees after a move: registration, lock, links, record",
-  details: "For one task, or for all. After the main checkout was moved, run it there. Where a worktree was moved itself, say where to with path.",
-  examples: [{ given: ["task add 'Add a login page'", "wt create 'Add a login page'"], run: "wt repair", does: "check them all, and mend what can be" }],
+  details:
+    "For one task, or for all. After the main checkout was moved, run it there. Where a worktree was moved itself, say where to with path.",
+  examples: [
+    {
+      given: ["task add 'Add a login page'", "wt create 'Add a login page'"],
+      run: "wt repair",
+      does: "check them all, and mend what can be",
+    },
+  ],
   effect: "write",
   idempotent: true,
-  input: v.strictObject({ ...wtFields, path: v.optional(v.pipe(v.string(), v.minLength(1), v.description("Where the task's worktree is now."))) }),
+  input: v.strictObject({
+    ...wtFields,
+    path: v.optional(v.pipe(v.string(), v.minLength(1), v.description("Where the task's worktree is now."))),
+  }),
   complete: { task_id: "task", path: "directory" },
   flags: { path: { value: "folder" } },
   output: v.object({ ...echoFields, worktrees: v.array(repairedShape), ok: v.boolean() }),
   async run(call, input) {
     return await withLockedBench(call, "wt repair", async (bench) => {
-      const row = input.task_id === undefined && input.path === undefined ? null : await namedTask(call, bench.queue, input.task_id, "show");
+      const row =
+        input.task_id === undefined && input.path === undefined
+          ? null
+          : await namedTask(call, bench.queue, input.task_id, "show");
       const repaired = await repairAll(bench, row?.id ?? null, input.path);
       const worktrees = repaired.map((it) => ({ ...it, mended: [...it.mended] }));
-      return { ...(await echoHere(bench, null, "repaired")), worktrees, ok: worktrees.every((it) => it.problem === null) };
+      return {
+        ...(await echoHere(bench, null, "repaired")),
+        worktrees,
+        ok: worktrees.every((it) => it.problem === null),
+      };
     });
   },
   text(result, style) {
     if (result.worktrees.length === 0) return "no worktrees\n";
     return result.worktrees
-      .map((it) => `${it.taskId.slice(0, 8)}  ${it.path}: ${it.problem === null ? (it.mended.length === 0 ? "sound" : `mended ${it.mended.join(", ")}`) : paint(style, "red", it.problem)}\n`)
+      .map(
+        (it) =>
+          `${it.taskId.slice(0, 8)}  ${it.path}: ${it.problem === null ? (it.mended.length === 0 ? "sound" : `mended ${it.mended.join(", ")}`) : paint(style, "red", it.problem)}\n`,
+      )
       .join("");
   },
 });

@@ -7,7 +7,18 @@ import { guardClaim, holderOf, namedTask } from "../../task/ops/common.ts";
 import { locked, withBench } from "../bench.ts";
 import { syncTask } from "../sync.ts";
 import { undoTask } from "../undo.ts";
-import { dryRunField, echoFields, echoHere, fetchField, flagField, heldFields, heldFlags, onTask, plural, wtFields } from "./shapes.ts";
+import {
+  dryRunField,
+  echoFields,
+  echoHere,
+  fetchField,
+  flagField,
+  heldFields,
+  heldFlags,
+  onTask,
+  plural,
+  wtFields,
+} from "./shapes.ts";
 
 const given = ["task add 'Add a login page'"] as const;
 
@@ -19,7 +30,12 @@ export const undo = operation({
     "Merges the inverse of the commit that landed onto today's base, as one new commit; the base never moves back. The branch returns as it was, with worktree also its checkout, with reset the task goes back to todo.",
   examples: [
     {
-      given: [...given, "wt create 'Add a login page'", "task done 'Add a login page'", "wt complete 'Add a login page'"],
+      given: [
+        ...given,
+        "wt create 'Add a login page'",
+        "task done 'Add a login page'",
+        "wt complete 'Add a login page'",
+      ],
       run: "wt undo 'Add a login page' --dry-run",
       does: "what undoing it would change",
     },
@@ -55,12 +71,21 @@ export const undo = operation({
       const checkout = await checkoutOf(call, bench.place, undone.base).catch(() => null);
       const echo = await echoHere(bench, checkout, "the completion is undone");
       const { branch, files, hooksNotRun, ...rest } = undone;
-      return { ...echo, ...rest, taskId: row.id, taskBranch: branch, files: [...files], hooksNotRun: [...hooksNotRun], ...(input.dry_run === true ? { dryRun: true } : {}) };
+      return {
+        ...echo,
+        ...rest,
+        taskId: row.id,
+        taskBranch: branch,
+        files: [...files],
+        hooksNotRun: [...hooksNotRun],
+        ...(input.dry_run === true ? { dryRun: true } : {}),
+      };
     });
   },
   text(result) {
     const id = result.taskId.slice(0, 8);
-    if (result.dryRun === true) return `${id}: undoing ${result.reverted.slice(0, 12)} would change ${plural(result.files.length, "file")} on ${result.base}\n`;
+    if (result.dryRun === true)
+      return `${id}: undoing ${result.reverted.slice(0, 12)} would change ${plural(result.files.length, "file")} on ${result.base}\n`;
     if (!result.changed) return `${id}: ${result.reverted.slice(0, 12)} is undone already\n`;
     const commit = result.commit === null ? "nothing of it was left there" : `as ${result.commit.slice(0, 12)}`;
     return `${id}: ${result.reverted.slice(0, 12)} is undone on ${result.base}, ${commit}\n  the branch ${result.taskBranch} is back${result.worktree === null ? "" : `, in ${result.worktree}`}\n`;
@@ -73,7 +98,13 @@ export const sync = operation({
   summary: "Bring the base into a task's branch",
   details:
     "Merges the base into the branch in the task's worktree, or rebases the branch onto it. The queue's files stay the base's. Conflicts stay in the worktree to be resolved; abort takes it back.",
-  examples: [{ given: [...given, "wt create 'Add a login page'"], run: "wt sync 'Add a login page'", does: "the branch has what the base has" }],
+  examples: [
+    {
+      given: [...given, "wt create 'Add a login page'"],
+      run: "wt sync 'Add a login page'",
+      does: "the branch has what the base has",
+    },
+  ],
   effect: "write",
   idempotent: true,
   input: v.strictObject({
@@ -100,19 +131,28 @@ export const sync = operation({
       const row = await namedTask(call, bench.queue, input.task_id, "show");
       const work = async () => {
         if (input.dry_run !== true) {
-          await bench.queue.write(`wt sync ${row.id8}`, (tx) => guardClaim(call, tx, tx.row(row.id), holderOf(call, input), input.steal, "start"));
+          await bench.queue.write(`wt sync ${row.id8}`, (tx) =>
+            guardClaim(call, tx, tx.row(row.id), holderOf(call, input), input.steal, "start"),
+          );
         }
         return await syncTask(bench, row, input);
       };
       const synced = input.dry_run === true ? await work() : await locked(bench, `wt sync ${row.id8}`, work);
       const echo = await echoHere(bench, synced.path, "the branch is synced");
-      return { ...echo, ...synced, conflicts: [...synced.conflicts], taskId: row.id, ok: synced.outcome !== "conflict" };
+      return {
+        ...echo,
+        ...synced,
+        conflicts: [...synced.conflicts],
+        taskId: row.id,
+        ok: synced.outcome !== "conflict",
+      };
     });
   },
   text(result) {
     const id = result.taskId.slice(0, 8);
     if (result.outcome === "up-to-date") return `${id}: ${result.base} is all in it\n`;
-    if (result.outcome === "planned") return `${id}: would bring ${result.base} in${result.conflicts.length === 0 ? "" : `, with conflicts in ${result.conflicts.join(", ")}`}\n`;
+    if (result.outcome === "planned")
+      return `${id}: would bring ${result.base} in${result.conflicts.length === 0 ? "" : `, with conflicts in ${result.conflicts.join(", ")}`}\n`;
     if (result.outcome === "aborted") return `${id}: taken back to ${result.commit.slice(0, 12)}\n`;
     if (result.outcome === "conflict") {
       return `${id}: conflicts in ${result.path}:\n${result.conflicts.map((file) => `  ${file}\n`).join("")}resolve and commit them there, or take it back with \`dotbot wt sync ${id} --abort\`\n`;
