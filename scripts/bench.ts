@@ -8,7 +8,17 @@
 import { join } from "node:path";
 
 import { table } from "../lib/text.ts";
-import { countGit, figuresOf, makeBench, timeProcess, type Bench, type Figures, type ProcessRow, type Row, type RowsOf } from "./bench/kit.ts";
+import {
+  countGit,
+  figuresOf,
+  makeBench,
+  timeProcess,
+  type Bench,
+  type Figures,
+  type ProcessRow,
+  type Row,
+  type RowsOf,
+} from "./bench/kit.ts";
 
 const root = join(import.meta.dir, "..");
 const RUNS = 40;
@@ -26,7 +36,11 @@ interface Line {
 }
 
 /** One run of each command in turn, round after round, so that they share whatever the machine does meanwhile. */
-function interleave(bench: Bench, rows: readonly ProcessRow[], runs: number): { floor: Figures; figures: Map<ProcessRow, Figures> } {
+function interleave(
+  bench: Bench,
+  rows: readonly ProcessRow[],
+  runs: number,
+): { floor: Figures; figures: Map<ProcessRow, Figures> } {
   const floor: number[] = [];
   const times = new Map<ProcessRow, number[]>(rows.map((row) => [row, []]));
   for (let n = 0; n < runs + WARM_UP; n++) {
@@ -89,12 +103,21 @@ const words = args.filter((_, at) => runsAt < 0 || (at !== runsAt && at !== runs
 
 await using bench = await makeBench(root);
 const lines: Line[] = [];
-const files = [...new Bun.Glob("*.ts").scanSync({ cwd: join(root, "scripts", "bench") })].filter((file) => file !== "kit.ts").toSorted();
+const files = [...new Bun.Glob("*.ts").scanSync({ cwd: join(root, "scripts", "bench") })]
+  .filter((file) => file !== "kit.ts")
+  .toSorted();
 for (const file of files) {
   if (words.length > 0 && !words.some((word) => file === `${word}.ts`)) continue;
   const { rows } = (await import(join(root, "scripts", "bench", file))) as { rows: RowsOf };
   const all = await rows(bench);
-  const found = [...(await processLines(bench, all.filter((row) => row.kind === "process"), runs)), ...(await measuredLines(bench, all))];
+  const found = [
+    ...(await processLines(
+      bench,
+      all.filter((row) => row.kind === "process"),
+      runs,
+    )),
+    ...(await measuredLines(bench, all)),
+  ];
   console.log(`\n${file.replace(/\.ts$/, "")}\n\n${show(found)}`);
   lines.push(...found);
 }

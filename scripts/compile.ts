@@ -38,6 +38,7 @@ export async function compile({ entry, outfile, target }: CompileOptions): Promi
     ],
     { cwd: root, stdin: "ignore", stdout: "ignore", stderr: "inherit" },
   );
-  if ((await child.exited) !== 0) throw new Error(`bun build failed for ${entry}${target === undefined ? "" : ` (${target})`}`);
+  if ((await child.exited) !== 0)
+    throw new Error(`bun build failed for ${entry}${target === undefined ? "" : ` (${target})`}`);
   await rename(fresh, outfile);
 }

@@ -44,7 +44,11 @@ interface Ended {
   readonly seconds: number;
 }
 
-async function runProgram(command: readonly string[], env: Readonly<Record<string, string>> = {}, limitMs?: number): Promise<Ended> {
+async function runProgram(
+  command: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+  limitMs?: number,
+): Promise<Ended> {
   const began = performance.now();
   const child = Bun.spawn(command.slice(), {
     cwd: root,
@@ -90,7 +94,16 @@ async function build(): Promise<Result> {
     output = String(error);
   }
   const failed = output === "" ? 0 : 1;
-  return { name: "build", seconds: (performance.now() - began) / 1000, passed: 0, failed, skipped: 0, reasons: [], told: [], output };
+  return {
+    name: "build",
+    seconds: (performance.now() - began) / 1000,
+    passed: 0,
+    failed,
+    skipped: 0,
+    reasons: [],
+    told: [],
+    output,
+  };
 }
 
 // ── suites ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -101,7 +114,14 @@ async function runSuite(file: string, scratch: string): Promise<Result> {
   const tmp = join(scratch, `tmp-${file.replaceAll("/", "_")}`);
   await mkdir(tmp, { recursive: true });
   const { status, output, seconds } = await runProgram(
-    [process.execPath, "test", `./${file}`, `--timeout=${TEST_LIMIT_MS}`, "--reporter=junit", `--reporter-outfile=${report}`],
+    [
+      process.execPath,
+      "test",
+      `./${file}`,
+      `--timeout=${TEST_LIMIT_MS}`,
+      "--reporter=junit",
+      `--reporter-outfile=${report}`,
+    ],
     { DOTBOT_TEST_BINARY: binary, TMPDIR: tmp },
     SUITE_LIMIT_MS,
   );
@@ -132,12 +152,18 @@ function countsOf(report: string): { readonly tests: number; readonly failed: nu
 async function lastTimes(): Promise<ReadonlyMap<string, number>> {
   if (!existsSync(TIMES)) return new Map();
   const times: unknown = await Bun.file(TIMES).json();
-  return new Map(Object.entries(typeof times === "object" && times !== null ? times : {}).map(([file, seconds]) => [file, Number(seconds)]));
+  return new Map(
+    Object.entries(typeof times === "object" && times !== null ? times : {}).map(([file, seconds]) => [
+      file,
+      Number(seconds),
+    ]),
+  );
 }
 
 /** Longest first; a suite that never ran counts by its kind. */
 function order(files: readonly string[], times: ReadonlyMap<string, number>): string[] {
-  const guess = (file: string): number => times.get(file) ?? (/^test\/(e2e|mcp|shell)\//.test(file) ? 30 : file.startsWith("test/git/") ? 10 : 1);
+  const guess = (file: string): number =>
+    times.get(file) ?? (/^test\/(e2e|mcp|shell)\//.test(file) ? 30 : file.startsWith("test/git/") ? 10 : 1);
   return files.toSorted((a, b) => guess(b) - guess(a) || (a < b ? -1 : 1));
 }
 
@@ -157,8 +183,14 @@ async function runSuites(files: readonly string[], atOnce: number, scratch: stri
 
 function show(result: Result): void {
   const { name, seconds, passed, failed, skipped, output, told } = result;
-  const counts = [passed > 0 ? `${passed} passed` : "", failed > 0 ? `${failed} failed` : "", skipped > 0 ? `${skipped} skipped` : ""];
-  console.log(`${failed > 0 ? "FAIL" : "ok  "} ${seconds.toFixed(1).padStart(6)} s  ${name}  ${counts.filter((part) => part !== "").join(", ")}`.trimEnd());
+  const counts = [
+    passed > 0 ? `${passed} passed` : "",
+    failed > 0 ? `${failed} failed` : "",
+    skipped > 0 ? `${skipped} skipped` : "",
+  ];
+  console.log(
+    `${failed > 0 ? "FAIL" : "ok  "} ${seconds.toFixed(1).padStart(6)} s  ${name}  ${counts.filter((part) => part !== "").join(", ")}`.trimEnd(),
+  );
   for (const line of told) console.log(`                ${line.slice(2)}`);
   if (failed > 0) console.log(output.trimEnd().replace(/^/gm, "     | "));
 }
@@ -180,7 +212,9 @@ show(built);
 results.push(built);
 
 if (built.failed === 0) {
-  const found = [...new Bun.Glob("test/**/*.test.ts").scanSync({ cwd: root })].map((file) => relative(root, join(root, file)));
+  const found = [...new Bun.Glob("test/**/*.test.ts").scanSync({ cwd: root })].map((file) =>
+    relative(root, join(root, file)),
+  );
   const chosen = words.length === 0 ? found : found.filter((file) => words.some((word) => file.includes(word)));
   const times = await lastTimes();
   const alone = (file: string): boolean => file.endsWith(".alone.test.ts");
@@ -188,13 +222,25 @@ if (built.failed === 0) {
   // Some tests run the program as another user, who has to get there.
   await chmod(scratch, 0o755);
   try {
-    results.push(...(await runSuites(order(chosen.filter((file) => !alone(file)), times), AT_ONCE, scratch)));
+    results.push(
+      ...(await runSuites(
+        order(
+          chosen.filter((file) => !alone(file)),
+          times,
+        ),
+        AT_ONCE,
+        scratch,
+      )),
+    );
     results.push(...(await runSuites(order(chosen.filter(alone), times), 1, scratch)));
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
   const suites = results.filter((result) => result.name.startsWith("test/"));
-  await Bun.write(TIMES, `${JSON.stringify({ ...Object.fromEntries(times), ...Object.fromEntries(suites.map(({ name, seconds }) => [name, Number(seconds.toFixed(1))])) }, null, 2)}\n`);
+  await Bun.write(
+    TIMES,
+    `${JSON.stringify({ ...Object.fromEntries(times), ...Object.fromEntries(suites.map(({ name, seconds }) => [name, Number(seconds.toFixed(1))])) }, null, 2)}\n`,
+  );
 }
 
 const total = (of: (result: Result) => number): number => results.reduce((sum, result) => sum + of(result), 0);

@@ -217,7 +217,7 @@ async function unselected(
   ];
   const why =
     selection.because === "caller"
-      ? `${selection.why} (looked at: ${caller.tried.map((path) => quote(path, 200)).join(", ") || "nothing"})`
+      ? `${selection.why} (looked at: ${caller.tried.join("; ") || "nothing"})`
       : selection.why;
   const target = repo === null ? null : { repo, kind: kindAt(caller, repo) };
   return await refusal(request, caller, target, { ...selection, why }, candidates);

@@ -25,7 +25,8 @@ export interface BranchTask {
 /** The worktree of the task that answers to `name`; null when it has none. Throws TASK_NOT_FOUND, AMBIGUOUS_TASK. */
 export function worktreeOf(repo: Repo, name: string, example: (task: string) => string): string | null {
   return (
-    withLedger(repo, (ledger) => pathIn(ledger.record(WORKTREE_RECORDS, findTask(ledger, name, example).id))) ?? null
+    withLedger(repo, (ledger) => textIn(ledger.record(WORKTREE_RECORDS, findTask(ledger, name, example).id), "path")) ??
+    null
   );
 }
 

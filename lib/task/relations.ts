@@ -14,11 +14,7 @@ export interface Dependency {
 }
 
 /** Pure: the dependencies of a task among these rows. */
-export function dependenciesAmong(
-  row: TaskRow,
-  index: Finder,
-  byId: ById,
-): Dependency[] {
+export function dependenciesAmong(row: TaskRow, index: Finder, byId: ById): Dependency[] {
   return row.dependencies.map((word): Dependency => {
     const found = index.find(word);
     const [only] = found;

@@ -76,12 +76,18 @@ export interface Figures {
 
 export function figuresOf(times: readonly number[]): Figures {
   const sorted = times.toSorted((a, b) => a - b);
-  const quantile = (q: number): number => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN;
+  const quantile = (q: number): number =>
+    sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN;
   return { medianMs: quantile(0.5), p95Ms: quantile(0.95) };
 }
 
 /** Milliseconds that a whole process takes, from its start to its end. */
-export function timeProcess(command: readonly string[], cwd: string, env: Record<string, string>, statuses: readonly number[] = [0]): number {
+export function timeProcess(
+  command: readonly string[],
+  cwd: string,
+  env: Record<string, string>,
+  statuses: readonly number[] = [0],
+): number {
   const began = performance.now();
   // Pipes, as an agent has them.
   const ended = Bun.spawnSync(command.slice(), { cwd, env, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
@@ -115,7 +121,8 @@ export async function makeBench(root: string): Promise<Bench & AsyncDisposable> 
     floorMs: () => figuresOf(Array.from({ length: 21 }, () => timeProcess([floor], scratch, env))).medianMs,
     run: (args, cwd) => {
       const ended = Bun.spawnSync([dotbot, ...args], { cwd, env, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
-      if (ended.exitCode !== 0) throw new Error(`dotbot ${args.join(" ")}: status ${ended.exitCode}\n${ended.stderr.toString()}`);
+      if (ended.exitCode !== 0)
+        throw new Error(`dotbot ${args.join(" ")}: status ${ended.exitCode}\n${ended.stderr.toString()}`);
     },
     [Symbol.asyncDispose]: async () => await rm(scratch, { recursive: true, force: true }),
   };

@@ -7,7 +7,10 @@ import { plainSeeds, shownTask, taskId, taskId8 } from "../kit/tasks.ts";
 import { at, makeWorld, type World } from "../kit/world.ts";
 
 /** Runs the calls at once; the answers in the calls' order, with `--json`. */
-async function together(world: World, calls: readonly (readonly string[])[]): Promise<{ status: number; answer: unknown; stderr: string }[]> {
+async function together(
+  world: World,
+  calls: readonly (readonly string[])[],
+): Promise<{ status: number; answer: unknown; stderr: string }[]> {
   const results = await Promise.all(calls.map(async (args) => await dotbot([...args, "--json"], { cwd: world.main })));
   return results.map(({ status, stdout, stderr }) => ({ status, answer: JSON.parse(stdout), stderr }));
 }
@@ -21,7 +24,10 @@ describe("one queue, many processes", () => {
       .toSorted((a, b) => a.priority - b.priority || a.n - b.n)
       .map(({ n }) => taskId(n));
 
-    const results = await together(world, Array.from({ length: 64 }, (_, i) => ["task", "claim", "--owner", `worker-${i}`]));
+    const results = await together(
+      world,
+      Array.from({ length: 64 }, (_, i) => ["task", "claim", "--owner", `worker-${i}`]),
+    );
 
     expect(results.filter(({ status, stderr }) => status !== 0 || stderr !== "")).toEqual([]);
     const claimed = results.map(({ answer }, i) => ({
@@ -43,18 +49,28 @@ describe("one queue, many processes", () => {
 
   test("one task, claimed by 16 at once, goes to one; the others are told who has it", async () => {
     await using world = await makeWorld({ seeds: plainSeeds(1) });
-    const results = await together(world, Array.from({ length: 16 }, (_, i) => ["task", "claim", taskId8(1), "--owner", `worker-${i}`]));
+    const results = await together(
+      world,
+      Array.from({ length: 16 }, (_, i) => ["task", "claim", taskId8(1), "--owner", `worker-${i}`]),
+    );
     const winners = results.filter(({ status }) => status === 0).map(({ answer }) => at(answer, "claim", "owner"));
     expect(winners).toHaveLength(1);
     const [winner] = winners;
     for (const { status, answer } of results.filter((result) => result.status !== 0)) {
-      expect([status, at(answer, "error", "code"), at(answer, "error", "details", "claim", "owner")]).toEqual([4, "NOT_HOLDER", winner]);
+      expect([status, at(answer, "error", "code"), at(answer, "error", "details", "claim", "owner")]).toEqual([
+        4,
+        "NOT_HOLDER",
+        winner,
+      ]);
     }
   });
 
   test("20 edit one task at once, each another field: all edits are there", async () => {
     await using world = await makeWorld({ seeds: plainSeeds(2) });
-    const results = await together(world, Array.from({ length: 20 }, (_, i) => ["task", "edit", taskId8(1), "--fields", `{"edit_${i}":${i}}`]));
+    const results = await together(
+      world,
+      Array.from({ length: 20 }, (_, i) => ["task", "edit", taskId8(1), "--fields", `{"edit_${i}":${i}}`]),
+    );
     expect(results.filter(({ status, stderr }) => status !== 0 || stderr !== "")).toEqual([]);
     const { doc } = shownTask(world.main, 1);
     expect(doc).toMatchObject(Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`edit_${i}`, i])));
@@ -100,8 +116,17 @@ describe("random work", () => {
   const SECONDS = process.env["DOTBOT_TEST_LONG"] === "1" ? 60 : 15;
   const SEED = Number(process.env["DOTBOT_TEST_SEED"] ?? 20260301);
   const VERBS: readonly (readonly string[])[] = [
-    ["start"], ["done"], ["reset"], ["analysing"], ["analysed"], ["review"], ["fail", "--reason", "x"], ["skip", "--reason", "superseded"],
-    ["ask", "--question", "Which?", "--option", "A=this", "--option", "B=that"], ["answer", "A"], ["edit", "--priority", "7"],
+    ["start"],
+    ["done"],
+    ["reset"],
+    ["analysing"],
+    ["analysed"],
+    ["review"],
+    ["fail", "--reason", "x"],
+    ["skip", "--reason", "superseded"],
+    ["ask", "--question", "Which?", "--option", "A=this", "--option", "B=that"],
+    ["answer", "A"],
+    ["edit", "--priority", "7"],
   ];
 
   test("eight processes with kills among them: every history is legal, and no acknowledged move is lost", async () => {
@@ -127,11 +152,16 @@ describe("random work", () => {
         if (result.status === 137) killed++;
         if (result.stdout.endsWith("}\n") && (result.status === 0 || result.status === 137)) {
           const answer: unknown = JSON.parse(result.stdout);
-          if (at(answer, "changed") === true && typeof at(answer, "newStatus") === "string" && at(answer, "oldStatus") !== at(answer, "newStatus")) {
+          if (
+            at(answer, "changed") === true &&
+            typeof at(answer, "newStatus") === "string" &&
+            at(answer, "oldStatus") !== at(answer, "newStatus")
+          ) {
             acknowledged.push({ n, session, to: String(at(answer, "newStatus")) });
           }
           // Held by nobody from here on, or every other worker would be refused.
-          if (at(answer, "claim") !== undefined) await dotbot(["task", "release", taskId8(n), "--session", session], { cwd: world.main });
+          if (at(answer, "claim") !== undefined)
+            await dotbot(["task", "release", taskId8(n), "--session", session], { cwd: world.main });
         } else if (![4, 137].includes(result.status)) {
           unexpected.push(`${verb} ${words.join(" ")}: status ${result.status} ${result.stdout}${result.stderr}`);
         }
@@ -154,10 +184,13 @@ describe("random work", () => {
         status = to;
       }
       const sessions = new Map(entries.map(({ session, to }) => [session, to]));
-      for (const move of acknowledged.filter((one) => one.n === n)) expect(sessions.get(move.session)).toBe(move.to as Status);
+      for (const move of acknowledged.filter((one) => one.n === n))
+        expect(sessions.get(move.session)).toBe(move.to as Status);
       expect(shownTask(world.main, n).status).toBe(status);
       expect(shownTask(world.main, n).doc["status"]).toBe(status);
     }
-    console.log(`» ${calls} calls by ${WORKERS} processes, ${killed} of them killed, ${acknowledged.length} moves acknowledged, none lost`);
+    console.log(
+      `» ${calls} calls by ${WORKERS} processes, ${killed} of them killed, ${acknowledged.length} moves acknowledged, none lost`,
+    );
   });
 });

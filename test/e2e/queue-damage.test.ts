@@ -1,6 +1,17 @@
 /** A disk that is full, folders that may not be written, a ledger that is gone or damaged: told clearly, and nothing is lost. */
 import { describe, expect, test } from "bun:test";
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 
 import { binary, type Outcome } from "../kit/binary.ts";
@@ -15,7 +26,9 @@ const ledgerOf = (world: World): string => join(world.main, ".git", "dotbot", "q
 /** Statuses by name, as a list tells them. */
 async function statuses(world: World): Promise<Record<string, unknown>> {
   const { tasks } = await world.ok(["task", "list"]);
-  return Object.fromEntries((Array.isArray(tasks) ? tasks : []).map((doc: unknown) => [String(at(doc, "name")), at(doc, "status")]));
+  return Object.fromEntries(
+    (Array.isArray(tasks) ? tasks : []).map((doc: unknown) => [String(at(doc, "name")), at(doc, "status")]),
+  );
 }
 
 /** Three tasks, of which one has been started and one is done. */
@@ -29,10 +42,22 @@ describe("a ledger that is", () => {
   const damages: readonly (readonly [what: string, damage: (path: string) => void, told: RegExp])[] = [
     ["gone", (path) => rmSync(path), /^there was no ledger: rebuilt from 3 task files$/m],
     ["empty", (path) => truncateSync(path, 0), /^there was no ledger: rebuilt from 3 task files$/m],
-    ["cut in half", (path) => truncateSync(path, Math.floor(statSync(path).size / 2)), /^the ledger was damaged: moved to .*queue\.db\.damaged-/m],
+    [
+      "cut in half",
+      (path) => truncateSync(path, Math.floor(statSync(path).size / 2)),
+      /^the ledger was damaged: moved to .*queue\.db\.damaged-/m,
+    ],
     ["cut within a page", (path) => truncateSync(path, 5000), /^the ledger was damaged: moved to /m],
-    ["something else", (path) => writeFileSync(path, "This is not a database, and never was one.\n".repeat(999)), /^the ledger was damaged: moved to /m],
-    ["overwritten in the middle", (path) => writeFileSync(path, readFileSync(path).fill(0xa5, 8192)), /^the ledger was damaged: moved to /m],
+    [
+      "something else",
+      (path) => writeFileSync(path, "This is not a database, and never was one.\n".repeat(999)),
+      /^the ledger was damaged: moved to /m,
+    ],
+    [
+      "overwritten in the middle",
+      (path) => writeFileSync(path, readFileSync(path).fill(0xa5, 8192)),
+      /^the ledger was damaged: moved to /m,
+    ],
   ];
   test.each(damages)("%s: rebuilt from the files, and said", async (_, damage, told) => {
     await using world = await makeWorld({ seeds: plainSeeds(3) });
@@ -105,7 +130,14 @@ describe.skipIf(!tmpfs)("a full disk", () => {
       for (let pages = 0; pages <= 60; pages += 4) {
         fill(pages * 4096);
         const before = await statuses(world);
-        const result = await world.dotbot(["task", "edit", taskId8(3), "--description", `words ${pages} ${"x".repeat(3000)}`, "--json"]);
+        const result = await world.dotbot([
+          "task",
+          "edit",
+          taskId8(3),
+          "--description",
+          `words ${pages} ${"x".repeat(3000)}`,
+          "--json",
+        ]);
         if (result.status === 0) outcomes.add("done");
         else {
           expect(result.status).toBe(5);
@@ -146,13 +178,23 @@ describe.skipIf(!asNobody)("what may not be written", () => {
     return {
       world,
       program: async (...args) => {
-        const child = Bun.spawnSync(["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups", program, ...args], {
-          cwd: world.main,
-          env: { PATH: process.env["PATH"] ?? "", HOME: world.root, USER: "nobody", GIT_CONFIG_NOSYSTEM: "1", TZ: "UTC", LC_ALL: "C" },
-          stdin: "ignore",
-          stdout: "pipe",
-          stderr: "pipe",
-        });
+        const child = Bun.spawnSync(
+          ["setpriv", `--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups", program, ...args],
+          {
+            cwd: world.main,
+            env: {
+              PATH: process.env["PATH"] ?? "",
+              HOME: world.root,
+              USER: "nobody",
+              GIT_CONFIG_NOSYSTEM: "1",
+              TZ: "UTC",
+              LC_ALL: "C",
+            },
+            stdin: "ignore",
+            stdout: "pipe",
+            stderr: "pipe",
+          },
+        );
         return { status: child.exitCode, stdout: child.stdout.toString(), stderr: child.stderr.toString() };
       },
     };
@@ -194,6 +236,17 @@ describe.skipIf(!asNobody)("what may not be written", () => {
     expect(shownTask(world.main, 1).status).toBe("in-progress");
   });
 
+  test("settings that may not be read are named", async () => {
+    const { world, program } = await ordinary();
+    await using _ = world;
+    const path = join(world.main, ".bot", "settings.json");
+    writeFileSync(path, "{}", { mode: 0 });
+    const refused = await program("task", "done", taskId8(1), "--json");
+    expect([refused.status, at(JSON.parse(refused.stdout), "error", "code")]).toEqual([2, "INVALID_SETTINGS"]);
+    expect(refused.stdout).toContain(path);
+    expect(shownTask(world.main, 1).status).toBe("in-progress");
+  });
+
   test("a common dir without a ledger: reads answer from the files", async () => {
     const { world, program } = await ordinary();
     await using _ = world;
@@ -206,25 +259,28 @@ describe.skipIf(!asNobody)("what may not be written", () => {
     expect([refused.status, at(JSON.parse(refused.stdout), "error", "code")]).toEqual([5, "READ_ONLY"]);
   });
 
-  test.skipIf(!requireTool("strace"))("a ledger that a killed writer left in the middle of a commit: an answer or a clear refusal, never a wrong one", async () => {
-    const { world, program } = await ordinary();
-    await using _ = world;
-    chown(world, 0);
-    const { calls } = await writeCalls(["task", "start", taskId8(3)], { cwd: world.main });
-    await world.ok(["task", "reset", taskId8(3)]);
-    // The first page that is written into the database itself: the journal is complete then, and hot.
-    const syncs = calls.map((call, index) => ({ call, index })).filter(({ call }) => call.name === "fsync");
-    const intoDatabase = calls[(syncs[2]?.index ?? 0) + 2];
-    await killedAt(intoDatabase ?? { name: "fsync", nth: 3 }, ["task", "start", taskId8(3)], { cwd: world.main });
-    expect(statSync(`${ledgerOf(world)}-journal`).size).toBeGreaterThan(0);
-    chown(world, NOBODY);
-    mode(world, "a-w", ".git");
-    const list = await program("task", "list", "--json");
-    if (list.status === 0) expect(tasksIn(list)).toBe(3);
-    else expect([list.status, at(JSON.parse(list.stdout), "error", "code")]).toEqual([5, "READ_ONLY"]);
-    mode(world, "u+w", ".git");
-    const after = await program("task", "list", "--json");
-    expect([after.status, tasksIn(after)]).toEqual([0, 3]);
-    expect(readdirSync(join(world.main, ".git", "dotbot")).filter((name) => name.includes("damaged"))).toEqual([]);
-  });
+  test.skipIf(!requireTool("strace"))(
+    "a ledger that a killed writer left in the middle of a commit: an answer or a clear refusal, never a wrong one",
+    async () => {
+      const { world, program } = await ordinary();
+      await using _ = world;
+      chown(world, 0);
+      const { calls } = await writeCalls(["task", "start", taskId8(3)], { cwd: world.main });
+      await world.ok(["task", "reset", taskId8(3)]);
+      // The first page that is written into the database itself: the journal is complete then, and hot.
+      const syncs = calls.map((call, index) => ({ call, index })).filter(({ call }) => call.name === "fsync");
+      const intoDatabase = calls[(syncs[2]?.index ?? 0) + 2];
+      await killedAt(intoDatabase ?? { name: "fsync", nth: 3 }, ["task", "start", taskId8(3)], { cwd: world.main });
+      expect(statSync(`${ledgerOf(world)}-journal`).size).toBeGreaterThan(0);
+      chown(world, NOBODY);
+      mode(world, "a-w", ".git");
+      const list = await program("task", "list", "--json");
+      if (list.status === 0) expect(tasksIn(list)).toBe(3);
+      else expect([list.status, at(JSON.parse(list.stdout), "error", "code")]).toEqual([5, "READ_ONLY"]);
+      mode(world, "u+w", ".git");
+      const after = await program("task", "list", "--json");
+      expect([after.status, tasksIn(after)]).toEqual([0, 3]);
+      expect(readdirSync(join(world.main, ".git", "dotbot")).filter((name) => name.includes("damaged"))).toEqual([]);
+    },
+  );
 });

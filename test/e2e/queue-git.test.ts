@@ -32,23 +32,61 @@ const DEEDS: readonly Deed[] = [
   { what: "checkout of a branch", line: "git checkout -q -f other", changes: { description: "A teammate's words." } },
   { what: "there and back", line: "git checkout -q -f other; git checkout -q -f -" },
   { what: "checkout -- of the queue", line: `git checkout -q -- ${TASKS}` },
-  { what: "checkout of the queue from a branch", line: `git checkout -q other -- ${TASKS}`, changes: { description: "A teammate's words." } },
-  { what: "switch --discard-changes", line: "git switch -q --discard-changes other", changes: { description: "A teammate's words." } },
+  {
+    what: "checkout of the queue from a branch",
+    line: `git checkout -q other -- ${TASKS}`,
+    changes: { description: "A teammate's words." },
+  },
+  {
+    what: "switch --discard-changes",
+    line: "git switch -q --discard-changes other",
+    changes: { description: "A teammate's words." },
+  },
   { what: "restore .", line: "git restore ." },
-  { what: "rm -r --cached, commit, switch", line: `git rm -r -q --cached ${TASKS}; git commit -q -m untrack; git checkout -q -f other`, changes: { description: "A teammate's words." } },
+  {
+    what: "rm -r --cached, commit, switch",
+    line: `git rm -r -q --cached ${TASKS}; git commit -q -m untrack; git checkout -q -f other`,
+    changes: { description: "A teammate's words." },
+  },
   { what: "rm -rf of the queue", line: `rm -rf ${TASKS}` },
   { what: "rm -rf of .bot", line: "rm -rf .bot" },
-  { what: "mv of a file by hand", line: `mkdir -p ${TASKS}/done && mv ${TASKS}/todo/$FILE ${TASKS}/done/$FILE`, changes: { status: "done" } },
+  {
+    what: "mv of a file by hand",
+    line: `mkdir -p ${TASKS}/done && mv ${TASKS}/todo/$FILE ${TASKS}/done/$FILE`,
+    changes: { status: "done" },
+  },
   { what: "cp -r of a status folder", line: `cp -r ${TASKS}/todo/. ${TASKS}/analysed/` },
   { what: "touch of every file", line: `find ${TASKS} -name '*.json' -exec touch {} +` },
-  { what: "pull", line: "git stash -q -u; git pull -q --no-rebase origin main; git stash pop -q", changes: { description: "From the remote." } },
+  {
+    what: "pull",
+    line: "git stash -q -u; git pull -q --no-rebase origin main; git stash pop -q",
+    changes: { description: "From the remote." },
+  },
   { what: "merge", line: "git merge -q other -m merged", changes: { description: "A teammate's words." } },
-  { what: "merge -X theirs after a commit of everything", line: "git add -A; git commit -q -m all; git merge -q -X theirs other -m merged", changes: { description: "A teammate's words." } },
-  { what: "rebase", line: "git stash -q -u; git rebase -q other || git rebase --abort; git stash pop -q", changes: { description: "A teammate's words." } },
-  { what: "cherry-pick", line: "git stash -q; git cherry-pick other || git cherry-pick --abort", changes: { description: "A teammate's words." } },
+  {
+    what: "merge -X theirs after a commit of everything",
+    line: "git add -A; git commit -q -m all; git merge -q -X theirs other -m merged",
+    changes: { description: "A teammate's words." },
+  },
+  {
+    what: "rebase",
+    line: "git stash -q -u; git rebase -q other || git rebase --abort; git stash pop -q",
+    changes: { description: "A teammate's words." },
+  },
+  {
+    what: "cherry-pick",
+    line: "git stash -q; git cherry-pick other || git cherry-pick --abort",
+    changes: { description: "A teammate's words." },
+  },
   { what: "revert", line: "git stash -q; git revert --no-edit HEAD" },
-  { what: "worktree remove, branch -D", line: 'cd "$MAIN" && git worktree remove --force ../wt; git branch -q -D work' },
-  { what: "gc --prune=now", line: "git stash -q -u; git stash drop -q; git reflog expire --expire=now --all; git gc -q --prune=now" },
+  {
+    what: "worktree remove, branch -D",
+    line: 'cd "$MAIN" && git worktree remove --force ../wt; git branch -q -D work',
+  },
+  {
+    what: "gc --prune=now",
+    line: "git stash -q -u; git stash drop -q; git reflog expire --expire=now --all; git gc -q --prune=now",
+  },
   { what: "commit --amend of everything", line: "git add -A; git commit -q --amend -m amended" },
   { what: "sparse-checkout", line: "git sparse-checkout set src" },
   { what: "checkout --orphan", line: "git checkout -q --orphan fresh && git rm -rfq ." },
@@ -67,9 +105,15 @@ async function stage(world: World): Promise<Map<string, unknown>> {
   const other = world.path("elsewhere");
   const theirs = (n: number, words: string): Record<string, string> => {
     const path = `${TASKS}/todo/${taskFileName(n)}`;
-    return tracked ? { [path]: readFileSync(join(main, path), "utf8").replace(/What task \d is about\.\\nSecond line\./, words) } : {};
+    return tracked
+      ? { [path]: readFileSync(join(main, path), "utf8").replace(/What task \d is about\.\\nSecond line\./, words) }
+      : {};
   };
-  const versions = (words: string): Record<string, string> => ({ ...theirs(5, words), ...theirs(1, `${words} Of task 1.`), "src/code.txt": `${words}\n` });
+  const versions = (words: string): Record<string, string> => ({
+    ...theirs(5, words),
+    ...theirs(1, `${words} Of task 1.`),
+    "src/code.txt": `${words}\n`,
+  });
   await commitFiles(main, { "src/second.txt": "2\n" }, "second");
   await run(world.root, "clone", "-q", "--bare", main, "origin.git");
   await world.git("remote", "add", "origin", world.path("origin.git"));
@@ -99,10 +143,19 @@ async function documents(world: World): Promise<Map<string, unknown>> {
 }
 
 /** What is wrong with the queue after a deed, in words; empty when nothing is. */
-async function losses(world: World, deed: Deed, linked: boolean, before: ReadonlyMap<string, unknown>): Promise<string[]> {
+async function losses(
+  world: World,
+  deed: Deed,
+  linked: boolean,
+  before: ReadonlyMap<string, unknown>,
+): Promise<string[]> {
   const lost: string[] = [];
   // Somebody's own things, there before dotbot looks again: they stay.
-  const strange = { [`${TASKS}/todo/notes.txt`]: "mine", [`${TASKS}/todo/broken-abcd.json`]: "{", [`${TASKS}/samples/x.json`]: "{}" };
+  const strange = {
+    [`${TASKS}/todo/notes.txt`]: "mine",
+    [`${TASKS}/todo/broken-abcd.json`]: "{",
+    [`${TASKS}/samples/x.json`]: "{}",
+  };
   for (const [path, text] of Object.entries(strange)) {
     mkdirSync(dirname(join(world.main, path)), { recursive: true });
     writeFileSync(join(world.main, path), text);
@@ -113,7 +166,10 @@ async function losses(world: World, deed: Deed, linked: boolean, before: Readonl
     if (linked || deed.changes === undefined) return false;
     // Git may have put a teammate's words into what we had committed: an edit of the present version like anybody's.
     if (id === taskId(1) && world.tracked) {
-      return same({ ...(doc as object), description: "" }, { ...(before.get(id) as object), description: "" }) && /Of task 1/.test(String(at(doc, "description")));
+      return (
+        same({ ...(doc as object), description: "" }, { ...(before.get(id) as object), description: "" }) &&
+        /Of task 1/.test(String(at(doc, "description")))
+      );
     }
     if (id !== taskId(5)) return false;
     return Object.entries(deed.changes).every(([field, value]) => at(doc, field) === value);
@@ -122,7 +178,8 @@ async function losses(world: World, deed: Deed, linked: boolean, before: Readonl
     for (const [id, doc] of before) {
       const now = docs.get(id);
       if (now === undefined) lost.push(`${when}: ${String(at(doc, "name"))} is missing`);
-      else if (!fits(id, now)) lost.push(`${when}: ${String(at(doc, "name"))} was ${JSON.stringify(doc)}, is ${JSON.stringify(now)}`);
+      else if (!fits(id, now))
+        lost.push(`${when}: ${String(at(doc, "name"))} was ${JSON.stringify(doc)}, is ${JSON.stringify(now)}`);
     }
     for (const id of docs.keys()) if (!before.has(id)) lost.push(`${when}: ${id} came from nowhere`);
   };
@@ -142,11 +199,14 @@ async function losses(world: World, deed: Deed, linked: boolean, before: Readonl
     const shown = [...files].filter(([path]) => path.endsWith(name));
     if (unreadable.some((path) => path.endsWith(name))) continue;
     const [only] = shown;
-    if (only === undefined || shown.length > 1) lost.push(`${String(at(doc, "name"))} is shown ${shown.length} times: ${shown.map(([path]) => path).join(", ")}`);
-    else if (!same(JSON.parse(Buffer.from(only[1], "latin1").toString("utf8")), doc)) lost.push(`the file of ${String(at(doc, "name"))} isn't as the ledger says`);
+    if (only === undefined || shown.length > 1)
+      lost.push(`${String(at(doc, "name"))} is shown ${shown.length} times: ${shown.map(([path]) => path).join(", ")}`);
+    else if (!same(JSON.parse(Buffer.from(only[1], "latin1").toString("utf8")), doc))
+      lost.push(`the file of ${String(at(doc, "name"))} isn't as the ledger says`);
   }
   for (const [path, text] of Object.entries(strange)) {
-    if (!existsSync(join(world.main, path)) || readFileSync(join(world.main, path), "utf8") !== text) lost.push(`${path} was touched`);
+    if (!existsSync(join(world.main, path)) || readFileSync(join(world.main, path), "utf8") !== text)
+      lost.push(`${path} was touched`);
   }
   return lost;
 }

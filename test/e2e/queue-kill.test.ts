@@ -33,7 +33,11 @@ const KINDS: readonly Kind[] = [
   { name: "edit", args: ["task", "edit", taskId8(1), "--description", "other words", "--tag", "x"] },
   { name: "a transition", args: ["task", "start", taskId8(1), "--session", "s"] },
   { name: "a claim", args: ["task", "claim", taskId8(1), "--owner", "ada"] },
-  { name: "add-bulk", args: ["task", "add-bulk", "-"], stdin: JSON.stringify(["one", "two", "three"].map((name) => ({ name }))) },
+  {
+    name: "add-bulk",
+    args: ["task", "add-bulk", "-"],
+    stdin: JSON.stringify(["one", "two", "three"].map((name) => ({ name }))),
+  },
   { name: "remove", args: ["task", "remove", taskId8(1), "--yes"] },
   {
     name: "taking in an edited file",
@@ -46,13 +50,27 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-const OF_THE_MOMENT = new Set(["id", "created_at", "updated_at", "started_at", "completed_at", "at", "since", "heartbeat", "token"]);
+const OF_THE_MOMENT = new Set([
+  "id",
+  "created_at",
+  "updated_at",
+  "started_at",
+  "completed_at",
+  "at",
+  "since",
+  "heartbeat",
+  "token",
+]);
 
 /** A value without what differs from run to run. */
 function timeless(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(timeless);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).filter(([key]) => !OF_THE_MOMENT.has(key)).map(([key, inner]) => [key, timeless(inner)]));
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key]) => !OF_THE_MOMENT.has(key))
+      .map(([key, inner]) => [key, timeless(inner)]),
+  );
 }
 
 type Docs = ReadonlyMap<string, unknown>;
@@ -96,7 +114,9 @@ const HEAL = ["task", "edit", taskId8(BYSTANDER), "--priority", "8"];
 
 /** Nothing of ours is left, and the files show what the ledger had before, and the healing write. */
 function checkHealed(root: string, docs: Docs): void {
-  const leftovers = [...fileTree(tasksFolder(root)).keys(), ...fileTree(join(root, ".git", "dotbot")).keys()].filter((path) => path.includes("dotbot-tmp"));
+  const leftovers = [...fileTree(tasksFolder(root)).keys(), ...fileTree(join(root, ".git", "dotbot")).keys()].filter(
+    (path) => path.includes("dotbot-tmp"),
+  );
   expect(leftovers).toEqual([]);
   const journal = join(root, ".git", "dotbot", "queue.db-journal");
   expect(existsSync(journal) ? statSync(journal).size : 0).toBe(0);
@@ -177,38 +197,41 @@ describe.skipIf(!strace)("killed at every write", () => {
     });
     expect(never).toEqual([]);
     if (kind.inevitable !== true) expect(Math.min(ends.old, ends.fresh)).toBeGreaterThan(0);
-    console.log(`» ${name}: killed at each of ${calls.length} writing calls: ${ends.old} wholly old, ${ends.fresh} wholly new, all healed`);
+    console.log(
+      `» ${name}: killed at each of ${calls.length} writing calls: ${ends.old} wholly old, ${ends.fresh} wholly new, all healed`,
+    );
   });
 
-  test.each(KINDS.filter(({ name }) => ["a transition", "add-bulk"].includes(name)).map((kind) => [kind.name, kind] as const))(
-    "and again while recovering from a kill of %s",
-    async (name, kind) => {
-      await using world = await makeWorld({ seeds: plainSeeds(BYSTANDER) });
-      await world.ok(["task", "list"]);
-      using bed = new Bed(world, kind);
-      const { old, fresh, calls, options } = await survey(bed);
-      let points = 0;
-      // Of both kills every so many, the most of them once something has reached the disk.
-      for (let first = 20; first < calls.length; first += Math.ceil(calls.length / 8)) {
-        const broken = bed.copy();
-        await killedAt(calls[first] ?? { name: "fsync", nth: 1 }, [...kind.args, "--json"], options(broken));
-        const before = await queueOf(bed.copy(broken));
-        expect([old, fresh]).toContain(stateOf(before));
-        const healing = (await writeCalls(HEAL, { cwd: bed.copy(broken) })).calls.filter((_, nth) => nth % 6 === first % 6);
-        await each(healing, async (call) => {
-          const root = bed.copy(broken);
-          if ((await killedAt(call, HEAL, { cwd: root })).status === 137) points++;
-          const { docs } = await queueOf(root);
-          for (const [task, doc] of before.docs) if (task !== `Task ${BYSTANDER}`) expect(docs.get(task)).toEqual(doc);
-          // The bystander may have its new priority already, and then repeating the edit is no write.
-          expect((await dotbot(["task", "edit", taskId8(BYSTANDER), "--priority", "9"], { cwd: root })).status).toBe(0);
-          expect((await dotbot(HEAL, { cwd: root })).status).toBe(0);
-          checkHealed(root, before.docs);
-          rmSync(root, { recursive: true });
-        });
-      }
-      expect(points).toBeGreaterThan(10);
-      console.log(`» recovery from ${name}: killed at ${points} points, all healed`);
-    },
-  );
+  test.each(
+    KINDS.filter(({ name }) => ["a transition", "add-bulk"].includes(name)).map((kind) => [kind.name, kind] as const),
+  )("and again while recovering from a kill of %s", async (name, kind) => {
+    await using world = await makeWorld({ seeds: plainSeeds(BYSTANDER) });
+    await world.ok(["task", "list"]);
+    using bed = new Bed(world, kind);
+    const { old, fresh, calls, options } = await survey(bed);
+    let points = 0;
+    // Of both kills every so many, the most of them once something has reached the disk.
+    for (let first = 20; first < calls.length; first += Math.ceil(calls.length / 8)) {
+      const broken = bed.copy();
+      await killedAt(calls[first] ?? { name: "fsync", nth: 1 }, [...kind.args, "--json"], options(broken));
+      const before = await queueOf(bed.copy(broken));
+      expect([old, fresh]).toContain(stateOf(before));
+      const healing = (await writeCalls(HEAL, { cwd: bed.copy(broken) })).calls.filter(
+        (_, nth) => nth % 6 === first % 6,
+      );
+      await each(healing, async (call) => {
+        const root = bed.copy(broken);
+        if ((await killedAt(call, HEAL, { cwd: root })).status === 137) points++;
+        const { docs } = await queueOf(root);
+        for (const [task, doc] of before.docs) if (task !== `Task ${BYSTANDER}`) expect(docs.get(task)).toEqual(doc);
+        // The bystander may have its new priority already, and then repeating the edit is no write.
+        expect((await dotbot(["task", "edit", taskId8(BYSTANDER), "--priority", "9"], { cwd: root })).status).toBe(0);
+        expect((await dotbot(HEAL, { cwd: root })).status).toBe(0);
+        checkHealed(root, before.docs);
+        rmSync(root, { recursive: true });
+      });
+    }
+    expect(points).toBeGreaterThan(10);
+    console.log(`» recovery from ${name}: killed at ${points} points, all healed`);
+  });
 });

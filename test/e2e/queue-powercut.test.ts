@@ -13,9 +13,21 @@ import { at, makeWorld } from "../kit/world.ts";
 
 const strace = requireTool("strace");
 
-const KINDS: readonly (readonly [what: string, args: readonly string[], field: string, old: unknown, fresh: unknown])[] = [
+const KINDS: readonly (readonly [
+  what: string,
+  args: readonly string[],
+  field: string,
+  old: unknown,
+  fresh: unknown,
+])[] = [
   ["a transition", ["task", "start", taskId8(1)], "status", "todo", "in-progress"],
-  ["an edit", ["task", "edit", taskId8(1), "--description", "new words"], "description", "What task 1 is about.\nSecond line.", "new words"],
+  [
+    "an edit",
+    ["task", "edit", taskId8(1), "--description", "new words"],
+    "description",
+    "What task 1 is about.\nSecond line.",
+    "new words",
+  ],
 ];
 
 describe.skipIf(!strace)("a power cut", () => {

@@ -36,7 +36,9 @@ async function project(root: string): Promise<void> {
 function madeUp(): Seed[] {
   return Array.from({ length: 134 }, (_, index) => {
     const n = index + 1;
-    const dependencies = [n - 7, n - 13, ...(n % 5 === 0 ? [n - 1] : [])].filter((other) => other > 0).map((other) => `task-${other}`);
+    const dependencies = [n - 7, n - 13, ...(n % 5 === 0 ? [n - 1] : [])]
+      .filter((other) => other > 0)
+      .map((other) => `task-${other}`);
     return {
       fields: {
         dependencies,
@@ -108,7 +110,11 @@ describe("a project of dotbot 3", () => {
       expect(finished.has(id)).toBe(false);
       const dependencies = before.get(id)?.["dependencies"];
       for (const name of Array.isArray(dependencies) ? dependencies : []) {
-        expect({ id, name, done: finished.has(bySlug.get(String(name)) ?? String(name)) }).toEqual({ id, name, done: true });
+        expect({ id, name, done: finished.has(bySlug.get(String(name)) ?? String(name)) }).toEqual({
+          id,
+          name,
+          done: true,
+        });
       }
       const done = await dotbot(["task", "done", id, "--owner", "ada"], { cwd: root });
       expect([done.status, done.stderr]).toEqual([0, ""]);
@@ -118,7 +124,12 @@ describe("a project of dotbot 3", () => {
         const now = fileTree(join(root, ".bot"));
         const untouched = [...before.keys()].filter((one) => !finished.has(one)).map((one) => one.slice(0, 8));
         const of = (tree: Map<string, string>): [string, string][] =>
-          [...tree].filter(([path]) => !path.includes("workspace/tasks/") || untouched.some((id8) => path.endsWith(`-${id8}.json`)) || path.includes("/samples/"));
+          [...tree].filter(
+            ([path]) =>
+              !path.includes("workspace/tasks/") ||
+              untouched.some((id8) => path.endsWith(`-${id8}.json`)) ||
+              path.includes("/samples/"),
+          );
         expect(of(now)).toEqual(of(filesBefore));
       }
     }
@@ -130,7 +141,9 @@ describe("a project of dotbot 3", () => {
       expect(rest(after.get(id))).toEqual(rest(doc));
       expect(after.get(id)).toMatchObject({ status: "done", revision: 2 });
     }
-    const folders = [...fileTree(tasksFolder(root)).keys()].filter((path) => path.endsWith(".json")).map((path) => path.split("/")[0]);
+    const folders = [...fileTree(tasksFolder(root)).keys()]
+      .filter((path) => path.endsWith(".json"))
+      .map((path) => path.split("/")[0]);
     expect(new Set(folders)).toEqual(new Set(["done", "samples"]));
     console.log(`» ${before.size} tasks of ${existsSync(REAL) ? "a real" : "a made-up"} project worked through`);
   });

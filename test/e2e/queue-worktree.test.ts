@@ -36,7 +36,11 @@ const WAYS: readonly (readonly (readonly [verb: string, words: readonly string[]
   ],
   [
     ["start", [], "in-progress"],
-    ["ask", ["--split", '{"reason":"two things","sub_tasks":[{"name":"One half"},{"name":"Other half"}]}'], "needs-input"],
+    [
+      "ask",
+      ["--split", '{"reason":"two things","sub_tasks":[{"name":"One half"},{"name":"Other half"}]}'],
+      "needs-input",
+    ],
     ["split", ["--approve"], "split"],
   ],
 ];
@@ -65,7 +69,11 @@ describe.each([
         expect({ verb, status: shown.status, field: shown.doc["status"] }).toEqual({ verb, status, field: status });
         // Provenance is the worktree's: that is where the work happens.
         const history = shown.doc["history"];
-        expect(Array.isArray(history) ? history.at(-1) : history).toMatchObject({ to: status, session_id: "agent-1", branch: "work" });
+        expect(Array.isArray(history) ? history.at(-1) : history).toMatchObject({
+          to: status,
+          session_id: "agent-1",
+          branch: "work",
+        });
       }
     }
     expect(fileTree(worktree)).toEqual(before);

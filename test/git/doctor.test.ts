@@ -27,6 +27,7 @@ import { add } from "../../lib/task/ops/add.ts";
 import { start } from "../../lib/task/ops/transitions.ts";
 import { Queue } from "../../lib/task/queue.ts";
 import type { Tx } from "../../lib/task/tx.ts";
+import { record } from "../../lib/wt/journal.ts";
 import { makeWorld, type Loose, type World } from "../kit/call.ts";
 import { run, tempDir, write } from "../kit/git.ts";
 
@@ -714,9 +715,11 @@ describe("cases of their own", () => {
     await newTask(world);
     const commonDir = join(world.repo, ".git");
     const sha = await run(world.repo, "rev-parse", "HEAD");
-    const move = JSON.stringify({ ref: "refs/heads/main", old: sha, to: sha, checkout: world.repo });
-    write(world.repo, {
-      ".git/dotbot/journal/fetch-main.json": `{"op":"land","at":"2026-01-01T00:00:00Z","then":{"is":"advance"},"move":${move}}`,
+    record(commonDir, "fetch-main", {
+      op: "land",
+      at: "2026-01-01T00:00:00Z",
+      next: { is: "advance" },
+      move: { ref: "refs/heads/main", old: sha, to: sha, checkout: world.repo },
     });
     const { withRepositoryLock } = await import("../../lib/lock.ts");
     await withRepositoryLock(world.ctx(), commonDir, "wt complete", async () => {

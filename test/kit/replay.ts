@@ -10,22 +10,58 @@ import { dirname, join } from "node:path";
 import { dotbot, type Options, type Outcome } from "./binary.ts";
 
 type Step =
-  | { readonly does: "open"; readonly path: string; readonly fd: number; readonly creates: boolean; readonly truncates: boolean }
-  | { readonly does: "write"; readonly fd: number; readonly path: string; readonly bytes: Buffer; readonly at: number | null }
+  | {
+      readonly does: "open";
+      readonly path: string;
+      readonly fd: number;
+      readonly creates: boolean;
+      readonly truncates: boolean;
+    }
+  | {
+      readonly does: "write";
+      readonly fd: number;
+      readonly path: string;
+      readonly bytes: Buffer;
+      readonly at: number | null;
+    }
   | { readonly does: "truncate"; readonly path: string; readonly size: number }
   | { readonly does: "sync"; readonly path: string }
   | { readonly does: "rename" | "link"; readonly from: string; readonly to: string }
   | { readonly does: "unlink" | "mkdir"; readonly path: string };
 
-const CALLS = "open,openat,creat,write,pwrite64,ftruncate,fsync,fdatasync,rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,mkdirat";
+const CALLS =
+  "open,openat,creat,write,pwrite64,ftruncate,fsync,fdatasync,rename,renameat,renameat2,link,linkat,unlink,unlinkat,mkdir,mkdirat";
 
 /** Runs the program and records what its main thread writes below `root`. */
-export async function record(root: string, args: readonly string[], options: Options): Promise<{ steps: Step[]; result: Outcome }> {
+export async function record(
+  root: string,
+  args: readonly string[],
+  options: Options,
+): Promise<{ steps: Step[]; result: Outcome }> {
   const folder = mkdtempSync(join(tmpdir(), "dotbot-trace-"));
   const log = join(folder, "log");
   try {
-    const result = await dotbot(args, { ...options, under: ["strace", "-f", "-qq", "-y", "-xx", "-s", "10000000", "-o", log, "-e", `trace=${CALLS}`, "-e", "signal=none"] });
-    const steps = readFileSync(log, "latin1").split("\n").flatMap((line) => stepOf(line) ?? []);
+    const result = await dotbot(args, {
+      ...options,
+      under: [
+        "strace",
+        "-f",
+        "-qq",
+        "-y",
+        "-xx",
+        "-s",
+        "10000000",
+        "-o",
+        log,
+        "-e",
+        `trace=${CALLS}`,
+        "-e",
+        "signal=none",
+      ],
+    });
+    const steps = readFileSync(log, "latin1")
+      .split("\n")
+      .flatMap((line) => stepOf(line) ?? []);
     return { steps: steps.filter((step) => pathsOf(step).some((path) => path.startsWith(`${root}/`))), result };
   } finally {
     rmSync(folder, { recursive: true });
@@ -52,7 +88,13 @@ function stepOf(line: string): Step | null {
   switch (name) {
     case "open":
     case "openat":
-      return { does: "open", path: first.toString(), fd: Number(status), creates: rest.includes("O_CREAT"), truncates: rest.includes("O_TRUNC") };
+      return {
+        does: "open",
+        path: first.toString(),
+        fd: Number(status),
+        creates: rest.includes("O_CREAT"),
+        truncates: rest.includes("O_TRUNC"),
+      };
     case "write":
       return { does: "write", fd: Number(fd), path, bytes: first, at: null };
     case "pwrite64":
@@ -112,7 +154,8 @@ export class Disk {
       case "open": {
         this.offsets.set(step.fd, 0);
         const node = this.live.get(step.path);
-        if (node === undefined && step.creates) this.live.set(step.path, { data: Buffer.alloc(0), synced: Buffer.alloc(0) });
+        if (node === undefined && step.creates)
+          this.live.set(step.path, { data: Buffer.alloc(0), synced: Buffer.alloc(0) });
         else if (node !== undefined && step.truncates) node.data = Buffer.alloc(0);
         return;
       }
@@ -129,7 +172,11 @@ export class Disk {
       }
       case "truncate": {
         const node = this.live.get(step.path);
-        if (node !== undefined) node.data = Buffer.concat([node.data.subarray(0, step.size), Buffer.alloc(Math.max(0, step.size - node.data.length))]);
+        if (node !== undefined)
+          node.data = Buffer.concat([
+            node.data.subarray(0, step.size),
+            Buffer.alloc(Math.max(0, step.size - node.data.length)),
+          ]);
         return;
       }
       case "sync": {
@@ -155,7 +202,8 @@ export class Disk {
   }
 
   private syncFolder(folder: string): void {
-    for (const path of [...this.durable.keys()]) if (dirname(path) === folder && !this.live.has(path)) this.durable.delete(path);
+    for (const path of this.durable.keys())
+      if (dirname(path) === folder && !this.live.has(path)) this.durable.delete(path);
     for (const [path, node] of this.live) if (dirname(path) === folder) this.durable.set(path, node);
   }
 

@@ -24,7 +24,12 @@ export async function sources(...folders: string[]): Promise<Source[]> {
       const text = await Bun.file(join(ROOT, path)).text();
       const found = transpiler.scanImports(text).filter((one) => one.path !== "bun:wrap");
       const of = (some: typeof found): string[] => some.map((one) => resolved(path, one.path));
-      return { path, code: transpiler.transformSync(text), imports: of(found), loads: of(found.filter((one) => one.kind === "import-statement")) };
+      return {
+        path,
+        code: transpiler.transformSync(text),
+        imports: of(found),
+        loads: of(found.filter((one) => one.kind === "import-statement")),
+      };
     }),
   );
 }

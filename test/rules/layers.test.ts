@@ -15,7 +15,9 @@ function holds(offences: readonly string[], why: string): void {
 }
 
 function importing(files: readonly Source[], banned: (name: string, file: Source) => boolean): string[] {
-  return files.flatMap((file) => file.imports.filter((name) => banned(name, file)).map((name) => `${file.path} imports ${name}`));
+  return files.flatMap((file) =>
+    file.imports.filter((name) => banned(name, file)).map((name) => `${file.path} imports ${name}`),
+  );
 }
 
 test("lib never imports cmd", () => {
@@ -26,11 +28,18 @@ test("lib never imports cmd", () => {
 });
 
 test("nothing that ships imports tests or scripts", () => {
-  holds(importing(all, (name) => /^(test|scripts)\//.test(name)), "The binary must not carry what only development needs.");
+  holds(
+    importing(all, (name) => /^(test|scripts)\//.test(name)),
+    "The binary must not carry what only development needs.",
+  );
 });
 
 test("a noun never imports another noun's operations", () => {
-  const operations = new Set(lib.filter((file) => /\boperation\(/.test(file.code) && NOUNS.some((noun) => file.path.startsWith(`lib/${noun}/`))).map((file) => file.path));
+  const operations = new Set(
+    lib
+      .filter((file) => /\boperation\(/.test(file.code) && NOUNS.some((noun) => file.path.startsWith(`lib/${noun}/`)))
+      .map((file) => file.path),
+  );
   const nounOf = (path: string): string | undefined => NOUNS.find((noun) => path.startsWith(`lib/${noun}/`));
   holds(
     importing(lib, (name, file) => {
@@ -43,37 +52,92 @@ test("a noun never imports another noun's operations", () => {
 
 test("each door to the world has one file", () => {
   const doors: readonly (readonly [what: RegExp, files: readonly string[], why: string])[] = [
-    [/^(node:)?fs(\/promises)?$/, ["lib/files.ts", "lib/git/native.ts", "lib/git/run.ts", "lib/shell.ts", "cmd/host.ts", "cmd/mcp/stdio.ts"], "File errors become DotbotError, with path and remedy, in lib/files.ts; git's layout is read in lib/git/native.ts."],
-    [/^bun:sqlite$/, ["lib/task/ledger.ts"], "One file knows the schema and the transactions, and so can keep them right."],
-    [/^(node:)?child_process$/, [], "node:child_process costs 8 ms at start-up: Bun.spawn, in lib/git/run.ts or lib/shell.ts."],
-    [/^(node:)?(readline|repl|http|https|net|worker_threads|cluster|dgram)$/, [], "dotbot opens no socket and asks through @clack/prompts."],
+    [
+      /^(node:)?fs(\/promises)?$/,
+      ["lib/files.ts", "lib/git/native.ts", "lib/git/run.ts", "lib/shell.ts", "cmd/host.ts", "cmd/mcp/stdio.ts"],
+      "File errors become DotbotError, with path and remedy, in lib/files.ts; git's layout is read in lib/git/native.ts.",
+    ],
+    [
+      /^bun:sqlite$/,
+      ["lib/task/ledger.ts"],
+      "One file knows the schema and the transactions, and so can keep them right.",
+    ],
+    [
+      /^(node:)?child_process$/,
+      [],
+      "node:child_process costs 8 ms at start-up: Bun.spawn, in lib/git/run.ts or lib/shell.ts.",
+    ],
+    [
+      /^(node:)?(readline|repl|http|https|net|worker_threads|cluster|dgram)$/,
+      [],
+      "dotbot opens no socket and asks through @clack/prompts.",
+    ],
   ];
   for (const [what, files, why] of doors) {
-    holds(importing(all, (name, file) => what.test(name) && !files.includes(file.path)), why);
+    holds(
+      importing(all, (name, file) => what.test(name) && !files.includes(file.path)),
+      why,
+    );
   }
 });
 
 test("each costly package has one importer", () => {
   const importers: readonly (readonly [name: RegExp, importer: RegExp, why: string])[] = [
     [/^cac$/, /^cmd\/cli\.ts$/, "cac guesses types of values: argv.ts shields them, and only cli.ts hands them on."],
-    [/^@clack\//, /^cmd\/prompt\.ts$/, "Prompts load at the first question: reading them costs more than most commands."],
-    [/^zx/, /^lib\/shell\.ts$/, "zx costs 18 ms at import and a bash per call: only a user's own command strings are worth it."],
-    [/^@valibot\/to-json-schema$/, /^lib\/jsonschema\.ts$/, "It throws on schema parts that valibot allows: one place knows which."],
+    [
+      /^@clack\//,
+      /^cmd\/prompt\.ts$/,
+      "Prompts load at the first question: reading them costs more than most commands.",
+    ],
+    [
+      /^zx/,
+      /^lib\/shell\.ts$/,
+      "zx costs 18 ms at import and a bash per call: only a user's own command strings are worth it.",
+    ],
+    [
+      /^@valibot\/to-json-schema$/,
+      /^lib\/jsonschema\.ts$/,
+      "It throws on schema parts that valibot allows: one place knows which.",
+    ],
     [/^@modelcontextprotocol\//, /^cmd\/mcp\//, "The protocol's library loads with `dotbot mcp` only."],
   ];
   for (const [name, importer, why] of importers) {
-    holds(importing(all, (found, file) => name.test(found) && !importer.test(file.path)), why);
+    holds(
+      importing(all, (found, file) => name.test(found) && !importer.test(file.path)),
+      why,
+    );
   }
 });
 
 test("pure files import pure files only", () => {
   const PURE = [
-    "lib/text.ts", "lib/error.ts", "lib/schema.ts", "lib/explain.ts", "lib/duration.ts", "lib/json.ts", "lib/git/parse.ts",
-    "lib/task/model.ts", "lib/task/pick.ts", "lib/task/claim.ts", "lib/task/reconcile.ts", "lib/guard/intent.ts", "lib/wt/plan.ts",
-    "cmd/argv.ts", "cmd/help.ts", "cmd/complete.ts",
+    "lib/text.ts",
+    "lib/error.ts",
+    "lib/schema.ts",
+    "lib/explain.ts",
+    "lib/duration.ts",
+    "lib/json.ts",
+    "lib/git/parse.ts",
+    "lib/task/model.ts",
+    "lib/task/pick.ts",
+    "lib/task/claim.ts",
+    "lib/task/reconcile.ts",
+    "lib/guard/intent.ts",
+    "lib/wt/plan.ts",
+    "cmd/argv.ts",
+    "cmd/help.ts",
+    "cmd/complete.ts",
   ];
   const byPath = new Map(all.map((file) => [file.path, file]));
-  const IMPURE = new Set(["lib/files.ts", "lib/git/native.ts", "lib/git/run.ts", "lib/shell.ts", "lib/process.ts", "lib/task/ledger.ts", "cmd/host.ts"]);
+  const IMPURE = new Set([
+    "lib/files.ts",
+    "lib/git/native.ts",
+    "lib/git/run.ts",
+    "lib/shell.ts",
+    "lib/process.ts",
+    "lib/task/ledger.ts",
+    "cmd/host.ts",
+  ]);
   const trail = (path: string, seen: Set<string>): string | null => {
     if (seen.has(path)) return null;
     seen.add(path);

@@ -46,20 +46,37 @@ test("a dependency's word means in the ledger what it means among the rows", asy
   await withLedger(SEEDS, (ledger) => {
     const index = new DependencyIndex(ledger.tasks("place <> 'removed'"));
     const words = [
-      taskId(1), taskId(1).toUpperCase(), taskFileName(1), taskFileName(1).replace(".json", ""), "task-1", "Login", "LOGIN", "login", "Same",
-      "same", "nothing", "", taskId(1).slice(0, 8),
+      taskId(1),
+      taskId(1).toUpperCase(),
+      taskFileName(1),
+      taskFileName(1).replace(".json", ""),
+      "task-1",
+      "Login",
+      "LOGIN",
+      "login",
+      "Same",
+      "same",
+      "nothing",
+      "",
+      taskId(1).slice(0, 8),
     ];
-    const ids = (found: readonly { id: string }[]): string[] => found.map((row) => row.id).toSorted((a, b) => (a < b ? -1 : 1));
+    const ids = (found: readonly { id: string }[]): string[] =>
+      found.map((row) => row.id).toSorted((a, b) => (a < b ? -1 : 1));
     for (const word of words) {
       expect({ word, ids: ids(new Lookup(ledger).find(word)) }).toEqual({ word, ids: ids(index.find(word)) });
       // What a list reads for many words at once holds the same answer.
-      expect({ word, ids: ids(new DependencyIndex(ledger.meant(new Set([word]))).find(word)) }).toEqual({ word, ids: ids(index.find(word)) });
+      expect({ word, ids: ids(new DependencyIndex(ledger.meant(new Set([word]))).find(word)) }).toEqual({
+        word,
+        ids: ids(index.find(word)),
+      });
     }
   });
 });
 
 test("reading in pick order, page by page, is reading it whole", async () => {
-  const seeds = Array.from({ length: 150 }, (_, n) => ({ fields: { priority: 1 + ((n * 7) % 5), created_at: `2026-01-0${1 + (n % 3)}T00:00:00Z` } }));
+  const seeds = Array.from({ length: 150 }, (_, n) => ({
+    fields: { priority: 1 + ((n * 7) % 5), created_at: `2026-01-0${1 + (n % 3)}T00:00:00Z` },
+  }));
   await withLedger(seeds, (ledger) => {
     const whole = ledger.tasks("place = 'view' AND status = 'todo'").map((row) => row.id);
     expect([...ledger.inPickOrder("todo")].map((row) => row.id)).toEqual(whole);
