@@ -12,16 +12,13 @@ import { join } from "node:path";
 import { DotbotError } from "../error.ts";
 import { lstatOrNull } from "../files.ts";
 import { quote } from "../text.ts";
+import { retryLocked, withIndexLock, type IndexCtx } from "./index-lock.ts";
 import { isDeclared } from "./paths.ts";
 import { errorLines, oneLine, parseNul, parseStatus, type Status, type StatusEntry } from "./parse.ts";
-import { git, gitFailure, gitText, type GitCtx, type GitResult } from "./run.ts";
+import { git, gitFailure, gitText, type GitResult } from "./run.ts";
 import { operationInProgress } from "./state.ts";
 
-export interface CommitCtx extends GitCtx {
-  /** Milliseconds to wait for somebody else's index.lock. */
-  readonly lockWaitMs: number;
-  readonly uuid: () => string;
-}
+export type CommitCtx = IndexCtx;
 
 export interface Checkout {
   /** The toplevel, physical. */
@@ -60,14 +57,28 @@ export async function commitPaths(ctx: CommitCtx, tree: Checkout, request: Commi
   if (plan.paths.length === 0 && !plan.concludes(tree)) return null;
   request.check?.(plan.paths);
 
+  return await withIndexLock(
+    ctx,
+    tree.gitDir,
+    async (env) => await commitPlan(ctx, tree, request.message, plan, { before, head: branch?.oid ?? null, env }),
+  );
+}
+
+async function commitPlan(
+  ctx: CommitCtx,
+  tree: Checkout,
+  message: string,
+  plan: Plan,
+  { before, head, env }: { before: readonly StatusEntry[]; head: string | null; env: Readonly<Record<string, string>> },
+): Promise<Committed | null> {
   let made = false;
   try {
     if (plan.fresh.length > 0) await stage(ctx, tree, plan.fresh, ["--intent-to-add"]);
-    const result = await retryLocked(ctx, async () => await git(ctx, ...commitCall(tree, request.message, plan)));
+    const result = await retryLocked(ctx, async () => await git(ctx, ...commitCall(tree, message, plan, env)));
     made = result.status === 0;
     if (made) return await verified(ctx, tree, result, plan, before);
     if (/^(?:nothing to commit|nothing added to commit|no changes added to commit)/m.test(result.stdout)) return null;
-    made = await wasMade(ctx, tree, branch?.oid ?? null, plan);
+    made = await wasMade(ctx, tree, head, plan);
     throw made ? unverified(errorLines(result.stderr)) : commitFailure(result);
   } finally {
     // After an abort as well, so with a signal of its own.
@@ -91,7 +102,7 @@ export async function addPaths(
   const found = await changedIn(ctx, tree, before, paths);
   const changed = found.filter((entry) => entry.tree !== "." || entry.kind === "unmerged").map(({ path }) => path);
   check?.(found.map(({ path }) => path));
-  if (changed.length > 0) await stage(ctx, tree, changed, []);
+  if (changed.length > 0) await withIndexLock(ctx, tree.gitDir, async () => await stage(ctx, tree, changed, []));
   return changed;
 }
 
@@ -278,7 +289,12 @@ async function statusOf(ctx: CommitCtx, { workRoot }: Checkout): Promise<Status>
 }
 
 /** User's configuration that would change what a commit means is set aside; what is the repository's policy stays. */
-function commitCall({ workRoot }: Checkout, message: string, plan: Plan): [string[], Parameters<typeof git>[2]] {
+function commitCall(
+  { workRoot }: Checkout,
+  message: string,
+  plan: Plan,
+  env: Readonly<Record<string, string>>,
+): [string[], Parameters<typeof git>[2]] {
   const args = [
     "-c",
     // The summary is read for the commit's id: the next commit of another process may come before any other question.
@@ -290,10 +306,10 @@ function commitCall({ workRoot }: Checkout, message: string, plan: Plan): [strin
     "-m",
     message,
   ];
-  if (!plan.named) return [args, { cwd: workRoot }];
+  if (!plan.named) return [args, { cwd: workRoot, env }];
   return [
     [...args, "--only", "--pathspec-from-file=-", "--pathspec-file-nul"],
-    { cwd: workRoot, input: nulList(plan.paths) },
+    { cwd: workRoot, env, input: nulList(plan.paths) },
   ];
 }
 
@@ -317,21 +333,6 @@ async function unstage(ctx: CommitCtx, tree: Checkout, paths: readonly string[])
 
 function nulList(paths: readonly string[]): string {
   return paths.map((path) => `${path}\0`).join("");
-}
-
-/** Runs a call of git again, after a little while, as long as somebody else holds the index. */
-export async function retryLocked(ctx: CommitCtx, call: () => Promise<GitResult>): Promise<GitResult> {
-  const until = performance.now() + ctx.lockWaitMs;
-  for (let round = 0; ; round++) {
-    const result = await call();
-    const locked = result.status !== 0 && /Unable to create '.*\.lock': File exists/s.test(result.stderr);
-    if (!locked) return result;
-    if (performance.now() >= until) throw gitFailure(["commit"], result);
-    ctx.signal.throwIfAborted();
-    // Spread out, so that those who wait don't all come back at once.
-    const spread = Number.parseInt(ctx.uuid().slice(0, 4), 16) / 0xff_ff;
-    await Bun.sleep(20 + spread * Math.min(400, 40 * (round + 1)));
-  }
 }
 
 function commitFailure(result: GitResult): DotbotError {

@@ -72,7 +72,7 @@ interface Ready {
 
 /** Completes. The caller holds the repository's lock. */
 export async function completeTask(bench: Bench, row: TaskRow, input: CompleteInput): Promise<Completed> {
-  requireStatus(bench, row, input);
+  requireStatus(row, input);
   const worktree = worktreeOf(bench.queue, row.id);
   const branch = worktree?.branch ?? branchName(row);
   const tip = await readRef(bench.call, bench.place.mainRoot, branchRef(branch));
@@ -101,15 +101,14 @@ async function defaultBase(bench: Bench): Promise<string> {
   return (await resolveBase(bench, undefined)).branch;
 }
 
-function requireStatus(bench: Bench, row: TaskRow, input: CompleteInput): void {
+function requireStatus(row: TaskRow, input: CompleteInput): void {
   if (row.status === "done" || row.status === input.task_status) return;
   const review = row.status === "needs-review";
   throw new DotbotError("REFUSED", `${quote(row.name)} (${row.id8}) is ${row.status}, not done`, {
     hint: review
       ? "say that it is done, or complete it from review with --task-status needs-review"
       : "say that it is done first",
-    example:
-      bench.call.surface === "cli" ? `dotbot task done ${row.id8} --complete` : JSON.stringify({ task_id: row.id }),
+    example: `dotbot task done ${row.id8} --complete`,
     details: { task: row.id, status: row.status },
   });
 }
@@ -151,7 +150,7 @@ function requireVerified(bench: Bench, row: TaskRow, tip: string, input: Complet
       : `its branch is at ${tip.slice(0, 12)}, and what was done and verified is ${verified.head.slice(0, 12)}`;
   throw new DotbotError("REFUSED", `${quote(row.name)} (${row.id8}): ${why}`, {
     hint: "say again that it is done: that verifies what is there now",
-    example: bench.call.surface === "cli" ? `dotbot task done ${row.id8}` : JSON.stringify({ task_id: row.id }),
+    example: `dotbot task done ${row.id8}`,
     details: { task: row.id, tip, verified: verified?.head ?? null },
   });
 }

@@ -2,8 +2,8 @@
 import * as v from "valibot";
 
 import { DotbotError } from "../../error.ts";
-import { retryLocked } from "../../git/commit.ts";
 import type { Echo } from "../../git/echo.ts";
+import { writeTree } from "../../git/index-lock.ts";
 import { errorLines } from "../../git/parse.ts";
 import { branchRef, checkBranchName, commitOf } from "../../git/refs.ts";
 import { readHead } from "../../git/repo.ts";
@@ -64,7 +64,8 @@ interface CreateInput {
 type Created = Echo & { created: string; sha: string | null; switched: boolean };
 
 async function runCreate(call: Call, input: CreateInput): Promise<Created> {
-  const { repo, workRoot } = await treeOf(call, branchCreate.name);
+  const tree = await treeOf(call, branchCreate.name);
+  const { repo, workRoot } = tree;
   const op: AnyOperation = branchCreate;
   const name = await checkBranchName(call, workRoot, input.name);
   if ((await commitOf(call, workRoot, branchRef(name))) !== null) {
@@ -101,7 +102,7 @@ async function runCreate(call: Call, input: CreateInput): Promise<Created> {
         ...(sha === null || from === "" ? [] : [sha]),
       ]
     : ["branch", "--no-track", "--end-of-options", name, sha ?? ""];
-  const result = await retryLocked(call, async () => await git(call, args, { cwd: workRoot }));
+  const result = await writeTree(call, tree, args);
   if (result.status !== 0) throw inTheWay(result, "switch") ?? nameTaken(name, result) ?? gitFailure(args, result);
   const after = await echo(call, `the branch ${name} was created`);
   return { ...after, created: name, sha, switched: switching };

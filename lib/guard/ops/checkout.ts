@@ -5,8 +5,8 @@ import * as v from "valibot";
 
 import { DotbotError } from "../../error.ts";
 import { lstatOrNull, removeFile } from "../../files.ts";
-import { retryLocked } from "../../git/commit.ts";
 import type { Echo } from "../../git/echo.ts";
+import { writeTree } from "../../git/index-lock.ts";
 import { changesBetween } from "../../git/merge.ts";
 import { branchRef, checkBranchName, commitOf } from "../../git/refs.ts";
 import { readHead, type Head } from "../../git/repo.ts";
@@ -215,7 +215,7 @@ async function go(call: Call, tree: Tree, wanted: Wanted, before: Head): Promise
         ? ["--no-track", "-c", wanted.branch, wanted.sha]
         : ["--end-of-options", wanted.branch];
   const absent = await comingIn(call, tree, wanted.sha, before);
-  const result = await retryLocked(call, async () => await git(call, [...SWITCH, ...how], { cwd: tree.workRoot }));
+  const result = await writeTree(call, tree, [...SWITCH, ...how]);
   if (result.status === 0) return;
   const elsewhere = /is already (?:checked out|used by worktree) at '(.+)'/.exec(result.stderr)?.[1];
   if (elsewhere !== undefined) {

@@ -2,12 +2,12 @@
 import * as v from "valibot";
 
 import { DotbotError } from "../../error.ts";
-import { retryLocked } from "../../git/commit.ts";
 import type { Echo } from "../../git/echo.ts";
+import { writeTree } from "../../git/index-lock.ts";
 import { errorLines } from "../../git/parse.ts";
 import { branchRef, checkBranchName, distance, isAncestor } from "../../git/refs.ts";
 import { readHead } from "../../git/repo.ts";
-import { git, gitFailure } from "../../git/run.ts";
+import { gitFailure } from "../../git/run.ts";
 import { operation, type AnyOperation, type Call } from "../../op.ts";
 import { guardFields, guardFlags } from "../../target-fields.ts";
 import { quote } from "../../text.ts";
@@ -75,7 +75,8 @@ export const FAST_FORWARD = [
 ] as const;
 
 async function runPull(call: Call, input: PullInput): Promise<PullResult> {
-  const { repo, workRoot } = await treeOf(call, pull.name);
+  const tree = await treeOf(call, pull.name);
+  const { repo, workRoot } = tree;
   const op: AnyOperation = pull;
   const head = await readHead(call, repo);
   const remote = await chooseRemote(
@@ -126,7 +127,7 @@ async function runPull(call: Call, input: PullInput): Promise<PullResult> {
   }
   const behind = head.sha === null ? 1 : (await distance(call, workRoot, head.sha, sha)).behind;
   if (behind > 0) {
-    const result = await retryLocked(call, async () => await git(call, [...FAST_FORWARD, sha], { cwd: workRoot }));
+    const result = await writeTree(call, tree, [...FAST_FORWARD, sha]);
     if (result.status !== 0) throw inTheWay(result, "pull") ?? gitFailure(["merge"], result);
   }
   const after = await echo(call, `${ref} of ${remote.name} was pulled`);

@@ -223,7 +223,7 @@ async function statusesOf(
   names: readonly string[],
 ): Promise<{ tasks: v.InferOutput<typeof tagShape>[]; stateRoot: string }> {
   using queue = await Queue.open(call, call.target.repo);
-  const rows = names.map((name) => findTask(queue.ledger, name, (task) => exampleFor(call, "wait", task)));
+  const rows = names.map((name) => findTask(queue.ledger, name, (task) => exampleFor("wait", task)));
   const current = await queue.current(rows);
   return { tasks: current.map(tagOf), stateRoot: queue.stateRoot };
 }

@@ -277,7 +277,7 @@ export const heartbeat = operation({
       if (before === null) {
         throw new DotbotError("NOT_HOLDER", `nobody holds ${quote(row.name)} (${row.id8})`, {
           hint: "claim it first",
-          example: exampleFor(call, "claim", row.id8),
+          example: exampleFor("claim", row.id8),
         });
       }
       return takeClaim(call, tx, row.id, { holder });

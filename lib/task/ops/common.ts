@@ -154,7 +154,7 @@ async function foundRow(call: Call, queue: Queue, name: string | undefined, verb
 }
 
 function namedRow(call: Call, queue: Queue, name: string | undefined, verb: string): TaskRow {
-  const example = (task: string): string => exampleFor(call, verb, task);
+  const example = (task: string): string => exampleFor(verb, task);
   if (name !== undefined) return findTask(queue.ledger, name, example);
   const here = currentTaskId(queue.ledger, call.target.repo);
   const row = here === null ? undefined : queue.ledger.task(here);
@@ -166,9 +166,9 @@ function namedRow(call: Call, queue: Queue, name: string | undefined, verb: stri
   });
 }
 
-/** A corrected call, in the words of the surface that the caller is on. */
-export function exampleFor(call: Pick<Call, "surface">, verb: string, task: string, rest = ""): string {
-  return call.surface === "cli" ? `dotbot task ${verb} ${taskWord(task)}${rest}` : JSON.stringify({ task_id: task });
+/** A corrected call as a command line; where tools are spoken of, the edge turns it into one. */
+export function exampleFor(verb: string, task: string, rest = ""): string {
+  return `dotbot task ${verb} ${taskWord(task)}${rest}`;
 }
 
 /** As a shell takes it; `<task>` stays the gap that it is. */

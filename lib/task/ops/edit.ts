@@ -97,7 +97,7 @@ export const edit = operation({
   async run(call, input) {
     return await withQueue(call, async ({ queue, settings }) => {
       const row = await namedTask(call, queue, input.task_id, "edit");
-      const example = exampleFor(call, "edit", row.id8, " --priority 10");
+      const example = exampleFor("edit", row.id8, " --priority 10");
       const set = cleanFields(call, settings, gathered(input), { example });
       const patch: Patch = {
         set,

@@ -3,7 +3,7 @@ import * as v from "valibot";
 
 import { DotbotError } from "../../error.ts";
 import { formatJson, type JsonObject, parseJson } from "../../json.ts";
-import { operation, type Call } from "../../op.ts";
+import { operation } from "../../op.ts";
 import { paint, quote, type Style } from "../../text.ts";
 import { changeLines, fieldChanges } from "../diff.ts";
 import type { Ledger, TaskRow, Version } from "../ledger.ts";
@@ -55,9 +55,9 @@ function versionAt(ledger: Ledger, row: TaskRow, revision: number, example: stri
 }
 
 /** A task by name, whether it is in the queue or was removed. */
-function anyTask(call: Call, queue: Queue, name: string, verb: string): TaskRow {
+function anyTask(queue: Queue, name: string, verb: string): TaskRow {
   try {
-    return findTask(queue.ledger, name, (task) => exampleFor(call, verb, task));
+    return findTask(queue.ledger, name, (task) => exampleFor(verb, task));
   } catch (error) {
     if (!(error instanceof DotbotError) || error.code !== "TASK_NOT_FOUND") throw error;
     const wanted = name.trim();
@@ -77,7 +77,7 @@ function anyTask(call: Call, queue: Queue, name: string, verb: string): TaskRow 
       `${quote(wanted)} means ${removed.length} removed tasks: ${removed.map((row) => `${row.id8} (${row.name})`).join(", ")}`,
       {
         hint: "use more digits of the id",
-        example: exampleFor(call, verb, only.id),
+        example: exampleFor(verb, only.id),
         details: { candidates: removed.map((row) => ({ id: row.id, name: row.name, status: row.status })) },
       },
     );
@@ -155,18 +155,18 @@ export const history = operation({
       const row =
         input.task_id === undefined
           ? await namedTask(call, queue, undefined, "history")
-          : anyTask(call, queue, input.task_id, "history");
+          : anyTask(queue, input.task_id, "history");
       await queue.current([row]);
       await queue.finishRead();
       return queue.ledger.snapshot(() =>
-        historyOfTask(call, queue, queue.ledger.task(row.id) ?? row, input.revision, input.diff === true),
+        historyOfTask(queue, queue.ledger.task(row.id) ?? row, input.revision, input.diff === true),
       );
     });
   },
   text: historyText,
 });
 
-function historyOfTask(call: Call, queue: Queue, row: TaskRow, revision: number | undefined, diff: boolean): History {
+function historyOfTask(queue: Queue, row: TaskRow, revision: number | undefined, diff: boolean): History {
   const versions = queue.ledger.versions(row.id);
   const line = versions.filter(wasCurrent);
   const changesOf = (version: Version) => {
@@ -176,7 +176,7 @@ function historyOfTask(call: Call, queue: Queue, row: TaskRow, revision: number 
   const chosen =
     revision === undefined
       ? undefined
-      : versionAt(queue.ledger, row, revision, exampleFor(call, "history", row.id8, " --revision 1"));
+      : versionAt(queue.ledger, row, revision, exampleFor("history", row.id8, " --revision 1"));
   const same =
     chosen === undefined
       ? undefined
@@ -288,7 +288,7 @@ export const restore = operation({
   }),
   async run(call, input) {
     return await withQueue(call, async ({ queue, settings }) => {
-      const found = anyTask(call, queue, input.task_id, "restore");
+      const found = anyTask(queue, input.task_id, "restore");
       await queue.current([found]);
       const who = await provenance(call, call.target.repo, input, settings.provenance.require_session);
       const result = await queue.write(`task restore ${found.id8}`, (tx) => {
@@ -309,13 +309,12 @@ export const restore = operation({
           tx.ledger,
           row,
           input.revision ?? row.rev,
-          exampleFor(call, "restore", row.id8, " --revision 1"),
+          exampleFor("restore", row.id8, " --revision 1"),
         );
         const present = tx.document(row);
         const old = documentOf(version);
         const wanted = input.with_status === true ? version.status : row.status;
-        if (wanted !== row.status && !removed && !mayMove(row.status, wanted))
-          throw illegal(call, row, wanted, "restore");
+        if (wanted !== row.status && !removed && !mayMove(row.status, wanted)) throw illegal(row, wanted, "restore");
         const next: JsonObject = { ...old };
         // What transitions recorded stays: the document goes on telling the truth about what happened.
         for (const name of RESERVED_FIELDS) next[name] = present[name];

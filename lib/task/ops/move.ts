@@ -5,7 +5,7 @@ import { DotbotError } from "../../error.ts";
 import { equalJson, type JsonObject } from "../../json.ts";
 import type { Call } from "../../op.ts";
 import type { Style } from "../../text.ts";
-import { paint } from "../../text.ts";
+import { paint, shellWord } from "../../text.ts";
 import { holds, type Claim, type Holder } from "../claim.ts";
 import type { TaskRow } from "../ledger.ts";
 import { appended, HELD, moved, type Status, TRANSITIONS, mayMove, STATUSES } from "../model.ts";
@@ -147,8 +147,7 @@ export function applyMove(
   const doc = tx.document(row);
   const to = typeof plan.to === "function" ? plan.to(row, doc) : plan.to;
   const repeated = row.status === to;
-  if (!repeated && !mayMove(row.status, to) && plan.also?.(row.status) !== true)
-    throw illegal(call, row, to, plan.verb);
+  if (!repeated && !mayMove(row.status, to) && plan.also?.(row.status) !== true) throw illegal(row, to, plan.verb);
   const reason = [plan.reason, theft].filter((part) => part !== undefined && part !== null && part !== "").join("; ");
   const withData = plan.data?.(doc, row, who, tx) ?? doc;
   let after = row;
@@ -184,7 +183,7 @@ function holdsNow(call: Call, tx: Tx, row: TaskRow, holder: Holder): boolean {
 }
 
 /** Names both statuses, the legal exits, and a call that is one of them. */
-export function illegal(call: Pick<Call, "surface">, row: TaskRow, to: Status, verb: string): DotbotError {
+export function illegal(row: TaskRow, to: Status, verb: string): DotbotError {
   const exits = TRANSITIONS[row.status];
   const back = exits.includes("todo");
   return new DotbotError("ILLEGAL_TRANSITION", `"${row.name}" (${row.id8}) is ${row.status}, and can't become ${to}`, {
@@ -194,10 +193,9 @@ export function illegal(call: Pick<Call, "surface">, row: TaskRow, to: Status, v
         : `from ${row.status} it may become: ${exits.join(", ")}`,
     ...(exits.length === 0
       ? {
-          example:
-            call.surface === "cli" ? `dotbot task add ${JSON.stringify(row.name)}` : JSON.stringify({ name: row.name }),
+          example: `dotbot task add ${shellWord(row.name)}`,
         }
-      : { example: exampleFor(call, back ? "reset" : (VERB_TO[exits[0] ?? "todo"] ?? "reset"), row.id8) }),
+      : { example: exampleFor(back ? "reset" : (VERB_TO[exits[0] ?? "todo"] ?? "reset"), row.id8) }),
     details: { task: row.id, from: row.status, to, allowed: exits, verb },
   });
 }

@@ -307,7 +307,7 @@ export const answer = operation({
       if (given === undefined) {
         throw new DotbotError("NEEDS_ANSWER", `no answer is given to ${quote(row.name)}`, {
           hint: "a letter picks an option, anything else is a free text",
-          example: exampleFor(call, "answer", row.id8, " A"),
+          example: exampleFor("answer", row.id8, " A"),
           details: { missing: ["answer"], questions: pendingQuestions(desk.queue.document(row)) },
         });
       }
@@ -317,8 +317,8 @@ export const answer = operation({
         to: (_, doc) => statusAfterAnswer(doc, input.question_id),
         also: () => false,
         data: (doc, now, who) => {
-          if (now.status !== "needs-input") throw notAsking(call, now);
-          const { next, ...rest } = withAnswer(call, doc, now, given, input.question_id, who);
+          if (now.status !== "needs-input") throw notAsking(now);
+          const { next, ...rest } = withAnswer(doc, now, given, input.question_id, who);
           Object.assign(told, rest);
           return next;
         },
@@ -330,11 +330,10 @@ export const answer = operation({
     `${moveText(result, style)}  ${result.question}\n  → ${result.answer}\n${questionsText(result.task, style)}`,
 });
 
-function notAsking(call: Call, row: TaskRow): DotbotError {
+function notAsking(row: TaskRow): DotbotError {
   return new DotbotError("ILLEGAL_TRANSITION", `"${row.name}" (${row.id8}) asks nothing: it is ${row.status}`, {
     hint: "tasks that wait for an answer are in needs-input",
-    example:
-      call.surface === "cli" ? "dotbot task list --status needs-input" : JSON.stringify({ status: "needs-input" }),
+    example: "dotbot task list --status needs-input",
   });
 }
 
@@ -352,7 +351,6 @@ function theQuestion(pending: readonly JsonObject[], id: string | undefined): Js
 }
 
 function withAnswer(
-  call: Call,
   doc: JsonObject,
   row: TaskRow,
   given: string,
@@ -365,7 +363,7 @@ function withAnswer(
       "ILLEGAL_TRANSITION",
       `"${row.name}" (${row.id8}) waits for a decision on its split proposal, not for an answer`,
       {
-        example: exampleFor(call, "split", row.id8, " --approve"),
+        example: exampleFor("split", row.id8, " --approve"),
       },
     );
   }
@@ -375,14 +373,14 @@ function withAnswer(
       "NOT_FOUND",
       `"${row.name}" (${row.id8}) has no question ${quote(questionId ?? "")}; it has ${pending.map((one) => field(one, "id")).join(", ")}`,
       {
-        example: exampleFor(call, "answer", row.id8, ` A --question ${field(pending[0] ?? {}, "id")}`),
+        example: exampleFor("answer", row.id8, ` A --question ${field(pending[0] ?? {}, "id")}`),
       },
     );
   }
   const text = manyLines(given).trim();
   if (text === "")
     throw new DotbotError("INVALID_INPUT", "the answer is empty", {
-      example: exampleFor(call, "answer", row.id8, " A"),
+      example: exampleFor("answer", row.id8, " A"),
     });
   const options = Array.isArray(question["options"]) ? question["options"].filter(isObject) : [];
   const letter = /^[A-Ea-e]$/.test(text) && options.length > 0 ? text.toUpperCase() : undefined;
@@ -393,7 +391,7 @@ function withAnswer(
       `${quote(field(question, "question"))} has no option ${letter}; it has ${options.map((one) => field(one, "key")).join(", ")}`,
       {
         hint: "anything longer than a letter is taken as a free text",
-        example: exampleFor(call, "answer", row.id8, ` ${field(options[0] ?? {}, "key")}`),
+        example: exampleFor("answer", row.id8, ` ${field(options[0] ?? {}, "key")}`),
       },
     );
   }
@@ -470,7 +468,7 @@ export const split = operation({
     const approved = input.approved ?? (input.approve === true ? true : input.reject === true ? false : undefined);
     if (approved === undefined || (input.approve === true && input.reject === true)) {
       throw new DotbotError("USAGE", "approve the proposal, or reject it?", {
-        example: exampleFor(call, "split", input.task_id ?? "<task>", " --approve"),
+        example: exampleFor("split", input.task_id ?? "<task>", " --approve"),
         details: { missing: ["approved"] },
       });
     }

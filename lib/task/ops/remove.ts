@@ -151,7 +151,7 @@ export const archive = operation({
     return await withQueue(call, async ({ queue }) => {
       const undo = input.undo === true;
       const named = (input.tasks ?? []).map((name) =>
-        findTask(queue.ledger, name, (task) => exampleFor(call, "archive", task)),
+        findTask(queue.ledger, name, (task) => exampleFor("archive", task)),
       );
       if (named.length === 0 && (undo || input.older_than === undefined)) {
         throw new DotbotError("USAGE", undo ? "which tasks come back?" : "which tasks?", {

@@ -227,7 +227,7 @@ interface Settlement {
 function takeOver(call: Call, tx: Tx, row: TaskRow, { chosen, others, hashes, who, theft }: Settlement): void {
   const ours = tx.document(row);
   const status: Status = isStatus(chosen["status"]) ? chosen["status"] : row.status;
-  if (status !== row.status && !mayMove(row.status, status)) throw illegal(call, row, status, "resolve");
+  if (status !== row.status && !mayMove(row.status, status)) throw illegal(row, status, "resolve");
   const history = joined([ours, ...others]);
   const merged: JsonObject = { ...chosen, id: row.id, created_at: ours["created_at"], history };
   const reason = [settlementReason(hashes), ...(theft === null ? [] : [theft])].join("; ");

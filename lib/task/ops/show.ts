@@ -95,7 +95,7 @@ export const show = operation({
         ...(conflicts.length === 0 ? {} : { conflicts }),
         ...(input.field === undefined
           ? {}
-          : { value: valueAt(queue.document(row), input.field, exampleFor(call, "show", row.id8, " --field name")) }),
+          : { value: valueAt(queue.document(row), input.field, exampleFor("show", row.id8, " --field name")) }),
       };
     });
   },

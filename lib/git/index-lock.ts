@@ -1,0 +1,87 @@
+/**
+ * One writer of a checkout's index at a time. Git's own index.lock isn't enough: a commit of named paths reads the index before
+ * it takes that lock, and so undoes in the index what another process wrote in between; a later commit would then revert it.
+ */
+import { join } from "node:path";
+
+import { DotbotError } from "../error.ts";
+import { quote } from "../text.ts";
+import { ledgerFolder, tryLock } from "../task/ledger.ts";
+import { git, gitFailure, type GitCtx, type GitResult } from "./run.ts";
+
+export interface IndexCtx extends GitCtx {
+  /** Milliseconds to wait for somebody else. */
+  readonly lockWaitMs: number;
+  readonly uuid: () => string;
+}
+
+/** Names the index that a process above holds: a hook that calls dotbot again waits for nobody but itself. */
+const HELD = "DOTBOT_INDEX_HELD";
+
+/**
+ * Does the work while no other dotbot writes the index of the checkout with this git dir. `env` is for the calls in it that run
+ * hooks. Throws LOCKED after the wait, READ_ONLY.
+ */
+export async function withIndexLock<T>(
+  ctx: IndexCtx,
+  gitDir: string,
+  work: (env: Readonly<Record<string, string>>) => Promise<T>,
+): Promise<T> {
+  const env = { [HELD]: gitDir };
+  if (ctx.env[HELD] === gitDir) return await work(env);
+  const path = join(ledgerFolder(gitDir), "index-lock.db");
+  const until = performance.now() + ctx.lockWaitMs;
+  for (let round = 0; ; round++) {
+    const lock = tryLock(path);
+    if (lock !== null) {
+      try {
+        return await work(env);
+      } finally {
+        lock.release();
+      }
+    }
+    if (performance.now() >= until) {
+      throw new DotbotError(
+        "LOCKED",
+        `another dotbot is changing the index of ${quote(gitDir, 200)}; waited ${ctx.lockWaitMs} ms`,
+        {
+          hint: "try again, or wait longer with --lock-wait 60s",
+          details: { path },
+        },
+      );
+    }
+    await pause(ctx, round);
+  }
+}
+
+/** Runs one command of git that writes the index and the tree of a checkout, alone and with its hooks. */
+export async function writeTree(
+  ctx: IndexCtx,
+  tree: { readonly workRoot: string; readonly gitDir: string },
+  args: readonly string[],
+): Promise<GitResult> {
+  return await withIndexLock(
+    ctx,
+    tree.gitDir,
+    async (env) => await retryLocked(ctx, async () => await git(ctx, args, { cwd: tree.workRoot, env })),
+  );
+}
+
+/** Runs a call of git again, after a little while, as long as somebody else holds a lock of git's. Throws LOCKED after the wait. */
+export async function retryLocked(ctx: IndexCtx, call: () => Promise<GitResult>): Promise<GitResult> {
+  const until = performance.now() + ctx.lockWaitMs;
+  for (let round = 0; ; round++) {
+    const result = await call();
+    const locked = result.status !== 0 && /Unable to create '.*\.lock': File exists/s.test(result.stderr);
+    if (!locked) return result;
+    if (performance.now() >= until) throw gitFailure(["commit"], result);
+    await pause(ctx, round);
+  }
+}
+
+/** Spread out, so that those who wait don't all come back at once. */
+async function pause(ctx: IndexCtx, round: number): Promise<void> {
+  ctx.signal.throwIfAborted();
+  const spread = Number.parseInt(ctx.uuid().slice(0, 4), 16) / 0xff_ff;
+  await Bun.sleep(10 + spread * Math.min(300, 30 * (round + 1)));
+}
