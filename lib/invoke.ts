@@ -14,7 +14,8 @@ export type ResolveTarget = (ctx: Ctx, op: AnyOperation, input: Readonly<Record<
 
 export interface Answer {
   readonly result: object;
-  readonly status: 0 | 1;
+  /** The exit status, 0–255. */
+  readonly status: number;
 }
 
 /** One task's outcome in a batch, under the name that the caller gave. */

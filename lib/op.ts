@@ -130,8 +130,11 @@ export interface Operation<I extends InputSchema = InputSchema, O extends Output
   ids?(result: v.InferOutput<O>): readonly string[];
   /** The folder to which the caller's shell should go now, where `shell-init` lets it; absolute. */
   goTo?(result: v.InferOutput<O>): string | null;
-  /** 1 where the answer is no (a finding, nothing to pick); otherwise 0. By default: 1 when `ok` is false. */
-  status?(result: v.InferOutput<O>): 0 | 1;
+  /**
+   * The exit status, 0–255: 1 where the answer is no (a finding, nothing to pick), a command's own where one was run, otherwise
+   * 0. By default: 1 when `ok` is false.
+   */
+  status?(result: v.InferOutput<O>): number;
 }
 
 export interface Assemble {
@@ -158,8 +161,8 @@ export function onSurface(op: AnyOperation, surface: "cli" | "mcp"): boolean {
   return (op.surfaces ?? ["cli", "mcp"]).includes(surface);
 }
 
-/** The exit status of an answer. */
-export function answerStatus(op: AnyOperation, result: object): 0 | 1 {
+/** The exit status of an answer, 0–255. */
+export function answerStatus(op: AnyOperation, result: object): number {
   if (op.status !== undefined) return op.status(result);
   return "ok" in result && result.ok === false ? 1 : 0;
 }

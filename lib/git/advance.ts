@@ -10,10 +10,10 @@ import { dirname, join } from "node:path";
 import { DotbotError } from "../error.ts";
 import { lstatOrNull, readBytes, readLink, removeEmptyDirectory, removeFile } from "../files.ts";
 import { count, quote, shellWord } from "../text.ts";
-import { gitDirAt, statusOf } from "./checkouts.ts";
+import { gitDirAt, hiddenEdits, indexOf, statusOf } from "./checkouts.ts";
 import { changesBetween, type Change } from "./merge.ts";
 import { headOf, isWithin } from "./native.ts";
-import { errorLines, parseNul } from "./parse.ts";
+import { errorLines } from "./parse.ts";
 import { isAncestor, moveRef, readRef } from "./refs.ts";
 import { git, gitFailure, gitText, type GitCtx } from "./run.ts";
 import { clearLockFiles, workMark } from "./stale.ts";
@@ -83,7 +83,7 @@ async function advanceCheckout(
     if (refused !== null) return refused;
     const result = await git(ctx, [...MERGE, "--end-of-options", move.to], {
       cwd: checkout,
-      env: workMark(place.commonDir),
+      env: { ...workMark(place.commonDir), ...withoutMergeOptions(move.ref) },
     });
     if (result.status === 0 && (await readRef(ctx, place.mainRoot, move.ref)) === move.to) return "done";
     const busy = /index\.lock': File exists|HEAD\.lock': File exists/.test(result.stderr);
@@ -123,6 +123,8 @@ const MERGE = [
   "merge",
   "--quiet",
   "--ff-only",
+  // Another one may be set for all merges, and some (ours, subtree) never fast-forward.
+  "--strategy=ort",
   "--no-squash",
   "--commit",
   "--no-edit",
@@ -131,6 +133,15 @@ const MERGE = [
   "--no-verify-signatures",
   "--no-overwrite-ignore",
 ] as const;
+
+/** `branch.<name>.mergeOptions` stand before the options given. In variables: a branch's name may have "=" in it. */
+function withoutMergeOptions(ref: string): Record<string, string> {
+  return {
+    GIT_CONFIG_COUNT: "1",
+    GIT_CONFIG_KEY_0: `branch.${ref.slice("refs/heads/".length)}.mergeOptions`,
+    GIT_CONFIG_VALUE_0: "",
+  };
+}
 
 function requireBranch(checkout: string, commonDir: string, ref: string): void {
   const gitDir = gitDirAt(checkout);
@@ -149,9 +160,13 @@ export async function refuseOverlap(ctx: GitCtx, checkout: string, changes: read
   const folders = new Set(changes.flatMap((change) => foldersOf(change.path)));
   const touches = (path: string): boolean =>
     changed.has(path) || folders.has(path) || foldersOf(path).some((folder) => changed.has(folder));
-  const overlapping = status.entries
-    .flatMap((entry) => [entry.path, ...(entry.from === undefined ? [] : [entry.from])])
-    .filter((path) => touches(path));
+  const concerned = (await indexOf(ctx, checkout)).filter((entry) => touches(entry.path));
+  const overlapping = [
+    ...status.entries
+      .flatMap((entry) => [entry.path, ...(entry.from === undefined ? [] : [entry.from])])
+      .filter((path) => touches(path)),
+    ...(await hiddenEdits(ctx, checkout, concerned)),
+  ];
   const going = new Set(changes.filter((change) => change.new === null).map((change) => change.path.toLowerCase()));
   const inTheWay = changes
     .filter((change) => change.old === null)
@@ -193,7 +208,7 @@ export function listed(names: readonly string[], max = 8): string {
 
 function mergeRefusal(result: { status: number; stderr: string; stdout: string }, checkout: string): DotbotError {
   const words = errorLines(result.stderr);
-  if (/would be overwritten|not uptodate|untracked working tree files/.test(result.stderr)) {
+  if (/would be overwritten|not uptodate|untracked working tree files|would lose untracked files/.test(result.stderr)) {
     return new DotbotError("DIRTY", `${quote(checkout, 300)} has work in the way: ${words}`, {
       hint: "commit it there, or move it out of the way; nothing was changed",
       details: { checkout },
@@ -298,13 +313,9 @@ function isAs(seen: Seen, side: "old" | "new"): boolean {
 async function look(ctx: GitCtx, checkout: string, changes: readonly Change[]): Promise<Seen[]> {
   const staged = new Map<string, string>();
   const skipped = new Set<string>();
-  for (const line of parseNul(
-    await gitText(ctx, ["ls-files", "-t", "--stage", "-z"], { cwd: checkout, probe: true }),
-  )) {
-    const [tag = "", mode = "", oid = "", stage = ""] = line.slice(0, line.indexOf("\t")).split(" ");
-    const path = line.slice(line.indexOf("\t") + 1);
-    staged.set(path, stage === "0" ? `${mode} ${oid}` : "unmerged");
-    if (tag === "S") skipped.add(path);
+  for (const entry of await indexOf(ctx, checkout)) {
+    staged.set(entry.path, entry.stage === "0" ? `${entry.mode} ${entry.oid}` : "unmerged");
+    if (entry.skipped) skipped.add(entry.path);
   }
   const seen: Seen[] = [];
   for (const change of changes) {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 import { DotbotError } from "../error.ts";
 import { quote } from "../text.ts";
-import { ledgerFolder, tryLock } from "../task/ledger.ts";
+import { tryLock } from "../task/ledger.ts";
 import { git, gitFailure, type GitCtx, type GitResult } from "./run.ts";
 
 export interface IndexCtx extends GitCtx {
@@ -29,7 +29,8 @@ export async function withIndexLock<T>(
 ): Promise<T> {
   const env = { [HELD]: gitDir };
   if (ctx.env[HELD] === gitDir) return await work(env);
-  const path = join(ledgerFolder(gitDir), "index-lock.db");
+  // Beside the index it is about; the ledger's folder is only where there is a ledger.
+  const path = join(gitDir, "dotbot-index-lock");
   const until = performance.now() + ctx.lockWaitMs;
   for (let round = 0; ; round++) {
     const lock = tryLock(path);

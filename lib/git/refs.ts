@@ -30,6 +30,13 @@ export async function commitOf(ctx: GitCtx, cwd: string, name: string): Promise<
   return status === 0 && isOid(oid) ? oid : null;
 }
 
+/** The branch that a name stands for: another one's, where it is but a second name for that (a symbolic ref). */
+export async function realBranch(ctx: GitCtx, cwd: string, branch: string): Promise<string> {
+  const { stdout, status } = await git(ctx, ["symbolic-ref", "--quiet", "--", branchRef(branch)], { cwd, probe: true });
+  const target = oneLine(stdout);
+  return status === 0 && target.startsWith("refs/heads/") ? target.slice("refs/heads/".length) : branch;
+}
+
 /** Where a full ref name stands, or null when it doesn't exist. */
 export async function readRef(ctx: GitCtx, cwd: string, ref: string): Promise<string | null> {
   return await commitOf(ctx, cwd, ref);

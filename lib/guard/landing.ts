@@ -76,7 +76,6 @@ async function landBranch(
       });
     },
     journal: (move) =>
-      // oxlint-disable-next-line unicorn/no-thenable -- what follows, in the journal's own words; nobody awaits it
       record(commonDir, name, { op: "land", at: call.now().toISOString(), next: { is: "advance" }, move: { ...move } }),
     forget: () => forget(commonDir, name),
   });

@@ -186,14 +186,9 @@ export class View {
     return stamp !== null && now.getTime() - stamp.mtimeMs > STRANGER_MS;
   }
 
-  /** Folder times now, for those folders that exist. */
+  /** Folder times now; 0 for a folder that isn't there, which is a state to be known again like any other. */
   times(): Map<Folder, number> {
-    const times = new Map<Folder, number>();
-    for (const folder of FOLDERS) {
-      const time = directoryTime(join(this.root, folder));
-      if (time !== null) times.set(folder, time);
-    }
-    return times;
+    return new Map(FOLDERS.map((folder) => [folder, directoryTime(join(this.root, folder)) ?? 0]));
   }
 
   get exists(): boolean {

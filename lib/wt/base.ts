@@ -1,7 +1,17 @@
 /** Which branch a worktree is cut from, and which one its work goes back to. */
 import { DotbotError } from "../error.ts";
 import { mergeCommits } from "../git/merge.ts";
-import { branchRef, checkBranchName, commitOf, isAncestor, listRefs, moveRef, readRef, treeOf } from "../git/refs.ts";
+import {
+  branchRef,
+  checkBranchName,
+  commitOf,
+  isAncestor,
+  listRefs,
+  moveRef,
+  readRef,
+  realBranch,
+  treeOf,
+} from "../git/refs.ts";
 import { oneLine } from "../git/parse.ts";
 import { git } from "../git/run.ts";
 import { nearest, quote } from "../text.ts";
@@ -43,7 +53,7 @@ export async function resolveBase(bench: Bench, given: string | undefined): Prom
 export async function findBranch(bench: Bench, branch: string): Promise<Base | null> {
   const cwd = bench.place.mainRoot;
   const sha = await readRef(bench.call, cwd, branchRef(branch));
-  if (sha !== null) return { branch, sha, from: null };
+  if (sha !== null) return { branch: await realBranch(bench.call, cwd, branch), sha, from: null };
   const remotes = [...(await listRefs(bench.call, cwd, `refs/remotes/*/${branch}`))];
   const [only] = remotes.length > 1 ? remotes.filter(([ref]) => ref === `refs/remotes/origin/${branch}`) : remotes;
   return only === undefined ? null : { branch, sha: only[1], from: only[0] };
@@ -109,7 +119,7 @@ export async function goalOf(bench: Bench, recorded: string): Promise<Goal> {
     seen.add(base);
     const landed = all.findLast((it) => it.branch === base);
     if (landed === undefined || (await readRef(bench.call, bench.place.mainRoot, branchRef(base))) !== null)
-      return { base, recorded, from };
+      return { base: await realBranch(bench.call, bench.place.mainRoot, base), recorded, from };
     from = landed.tip;
     base = landed.base;
   }

@@ -15,7 +15,7 @@ import {
   workOf,
   type Landed,
 } from "../git/land.ts";
-import { branchRef, deleteRef, moveRef, readRef } from "../git/refs.ts";
+import { branchRef, deleteRef, listRefs, moveRef, readRef } from "../git/refs.ts";
 import { gitText } from "../git/run.ts";
 import type { TaskRow } from "../task/ledger.ts";
 import { queueChanges, type QueueChanges } from "../task/queue-paths.ts";
@@ -29,7 +29,7 @@ import { forget, record, type LandEntry } from "./journal.ts";
 import { branchName, doneRef, subjectOf, type Completion, type TaskWorktree } from "./model.ts";
 import { completionBlockers, refusal, type WorktreeFacts } from "./plan.ts";
 import { completions, putCompletion, worktreeOf } from "./records.ts";
-import { removeWorktree } from "./remove.ts";
+import { keepTip, removeWorktree } from "./remove.ts";
 
 export interface CompleteInput {
   readonly task_status?: "done" | "needs-review" | undefined;
@@ -71,7 +71,9 @@ interface Ready {
 }
 
 /** Completes. The caller holds the repository's lock. */
-export async function completeTask(bench: Bench, row: TaskRow, input: CompleteInput): Promise<Completed> {
+export async function completeTask(bench: Bench, named: TaskRow, input: CompleteInput): Promise<Completed> {
+  // As it is now: whoever had the lock before, or the recovery from a kill, may have moved it.
+  const row = bench.queue.ledger.task(named.id) ?? named;
   requireStatus(row, input);
   const worktree = worktreeOf(bench.queue, row.id);
   const branch = worktree?.branch ?? branchName(row);
@@ -158,7 +160,7 @@ function requireVerified(bench: Bench, row: TaskRow, tip: string, input: Complet
 async function landWork(bench: Bench, ready: Ready, input: CompleteInput): Promise<Completed> {
   const { call, place } = bench;
   const { row, goal, tip, branch } = ready;
-  const n = Math.max(0, ...completions(bench.queue.ledger, row.id).map((it) => it.n)) + 1;
+  const n = await nextNumber(bench, row);
   const name = `complete-${row.id8}`;
   const hookIn = ready.worktree?.path ?? place.mainRoot;
   let ignored: QueueChanges = queueChanges([]);
@@ -239,6 +241,20 @@ async function landWork(bench: Bench, ready: Ready, input: CompleteInput): Promi
   return { ...common, outcome: landed.is === "nothing" ? "nothing" : "landed", ...factsOf(landed), ...cleared };
 }
 
+/** The number of a task's next completion: beyond those that a lost ledger forgot, whose tips are kept all the same. */
+async function nextNumber(bench: Bench, row: TaskRow): Promise<number> {
+  const prefix = doneRef(row.id, 0).slice(0, -1);
+  const kept = [...(await listRefs(bench.call, bench.place.mainRoot, "refs/dotbot/done/")).keys()];
+  const numbers = kept.filter((ref) => ref.startsWith(prefix)).map((ref) => Number(ref.slice(prefix.length)));
+  return (
+    Math.max(
+      0,
+      ...completions(bench.queue.ledger, row.id).map((it) => it.n),
+      ...numbers.filter((it) => Number.isSafeInteger(it)),
+    ) + 1
+  );
+}
+
 function factsOf(landed: Exclude<Landed, { is: "conflict" }>): Pick<Completed, "old" | "commit" | "files"> {
   if (landed.is === "nothing") return { old: landed.old, commit: null, files: [] };
   return { old: landed.old, commit: landed.commit, files: landed.changes.map((change) => change.path) };
@@ -280,10 +296,11 @@ export async function finishComplete(
   const { call, place } = bench;
   const { next } = entry;
   if (next.is !== "complete") throw new TypeError("not a completion");
-  const keptRef = doneRef(next.taskId, next.n);
-  if ((await readRef(call, place.mainRoot, keptRef)) === null) {
-    await moveRef(call, place.mainRoot, { ref: keptRef, to: next.tip, old: null, why: "dotbot: done" });
-  }
+  const own = doneRef(next.taskId, next.n);
+  await moveRef(call, place.mainRoot, { ref: own, to: next.tip, old: null, why: "dotbot: done" });
+  // Somebody else's tip may be there by that name.
+  const is = await readRef(call, place.mainRoot, own);
+  const keptRef = is === next.tip ? own : await keepTip(bench, next.taskId.slice(0, 8), next.tip);
   await bench.queue.write(`wt complete ${next.taskId.slice(0, 8)}`, (tx) => {
     putCompletion(tx, {
       taskId: next.taskId,
@@ -346,7 +363,7 @@ async function clear(bench: Bench, done: CompleteFacts, seen?: WorktreeFacts): P
           made: worktree.made,
           may: { dirty: false, ignored: done.discardIgnored },
           branch: { ref, tip: done.tip },
-          keep: null,
+          keep: [],
         },
         `the worktree at ${quote(worktree.path, 300)} stays`,
         seen,

@@ -7,14 +7,11 @@ import { basename, dirname, join, resolve } from "node:path";
 import { DotbotError } from "../error.ts";
 import {
   existingAncestor,
-  exists,
   isDirectory,
   listNames,
   lstatOrNull,
   makeDirectory,
-  moveAside,
   removeEmptyDirectory,
-  removeTree,
 } from "../files.ts";
 import { gitDirAt, linkedBothWays, listCheckouts } from "../git/checkouts.ts";
 import { backLinkOf, gitFileTarget, isWithin, physical, samePath } from "../git/native.ts";
@@ -22,7 +19,7 @@ import { errorLines } from "../git/parse.ts";
 import { branchRef, deleteRef, listRefs, mergeBase, readRef } from "../git/refs.ts";
 import { git, gitFailure } from "../git/run.ts";
 import { clearLockFiles, workMark } from "../git/stale.ts";
-import { ledgerFolder, type TaskRow } from "../task/ledger.ts";
+import type { TaskRow } from "../task/ledger.ts";
 import { moveTask, type Moved, type MoveInput } from "../task/ops/move.ts";
 import { termsOf } from "../task/ops/terms.ts";
 import { quote, shellWord } from "../text.ts";
@@ -32,6 +29,7 @@ import { forget, record, type CreateEntry } from "./journal.ts";
 import { makeLinks } from "./links.ts";
 import { branchName, folderName, lockedFor, lockReason, type TaskWorktree } from "./model.ts";
 import { freeSlot, putWorktree, worktreeOf, worktrees } from "./records.ts";
+import { dropRegistration, toTrash } from "./remove.ts";
 import { putTaskBack } from "./restore.ts";
 
 export interface CreateInput extends MoveInput {
@@ -281,7 +279,7 @@ async function dropDeadRegistration(bench: Bench, path: string, row: TaskRow): P
     );
   }
   const admin = adminOf(bench.place.commonDir, path);
-  if (admin !== null) toTrash(bench, admin, "registration");
+  if (admin !== null) await dropRegistration(bench, admin, row.id8);
 }
 
 /** The git dir that is registered for a folder, whether that is there or not. */
@@ -292,14 +290,6 @@ export function adminOf(commonDir: string, path: string): string | null {
     if (link !== null && (samePath(dirname(link), path) || samePath(physical(dirname(link)) ?? "", path))) return admin;
   }
   return null;
-}
-
-export function toTrash(bench: Bench, path: string, what: "tree" | "registration"): void {
-  const stamp = bench.call.now().toISOString().replace(/[:.]/g, "-");
-  let folder = join(ledgerFolder(bench.place.commonDir), "trash", `${stamp}-${basename(path)}`);
-  while (exists(join(folder, what))) folder += "_";
-  makeDirectory(folder);
-  if (!moveAside(path, join(folder, what))) removeTree(path);
 }
 
 async function addWorktree(bench: Bench, row: TaskRow, plan: CreatePlan): Promise<void> {

@@ -47,7 +47,7 @@ export async function removeTask(bench: Bench, input: RemoveInput): Promise<Remo
     made: worktree.made,
     may: { dirty: input.force_dirty === true, ignored: input.discard_ignored === true || input.force_dirty === true },
     branch: tip === null || input.keep_branch === true ? null : { ref, tip },
-    keep: null,
+    keep: [],
   };
   const { facts, blockers } = await removalFacts(bench, removal);
   const what = `the worktree of ${quote(row.name)} (${row.id8}) can't be removed`;
@@ -73,6 +73,8 @@ export async function removeTask(bench: Bench, input: RemoveInput): Promise<Remo
   const facts2 = { taskId: row.id, path: worktree.path, taskBranch: worktree.branch, merged };
   if (input.dry_run === true)
     return { ...facts2, changed: false, trash: null, branchDeleted: false, keptRef: null, dryRun: true };
-  const removed = await removeWorktree(bench, { ...removal, keep: detached ?? (unmerged ? tip : null) }, what);
+  // Both may be there: a branch with work, and a detached HEAD with other work.
+  const keep = [detached, unmerged ? tip : null].filter((it) => it !== null);
+  const removed = await removeWorktree(bench, { ...removal, keep }, what);
   return { ...facts2, changed: true, ...removed };
 }

@@ -2,10 +2,19 @@
 import { join } from "node:path";
 
 import { DotbotError } from "../error.ts";
-import { foldersWith, isDirectory, lstatOrNull } from "../files.ts";
-import { gitDirAt, linkedBothWays, listCheckouts, operationIn, statusOf } from "../git/checkouts.ts";
+import { foldersWith, isDirectory, listNames, lstatOrNull } from "../files.ts";
+import {
+  gitDirAt,
+  hiddenEdits,
+  indexOf,
+  linkedBothWays,
+  listCheckouts,
+  operationIn,
+  statusOf,
+  type IndexEntry,
+} from "../git/checkouts.ts";
 import { commonDirOf, headOf, isWithin, physical, samePath } from "../git/native.ts";
-import { parseNul, type StatusEntry, type WorktreeRecord } from "../git/parse.ts";
+import type { StatusEntry, WorktreeRecord } from "../git/parse.ts";
 import { branchRef, readRef } from "../git/refs.ts";
 import { git, type GitCtx } from "../git/run.ts";
 import { QUEUE_PATHS } from "../task/queue-paths.ts";
@@ -63,13 +72,14 @@ export async function inspect(bench: Bench, place: Place): Promise<WorktreeFacts
 
   const head = await headAt(call, path, gitDir, commonDir);
   const ref = head.branch === null ? null : branchRef(head.branch);
-  const [status, branchTip] = await Promise.all([
+  const [status, index, branchTip] = await Promise.all([
     // Submodules find their git dirs by relative paths: moved, nothing in them can be asked any more.
     statusOf(call, path, {
       untracked: "all",
       ignored: true,
       submodules: place.movedFrom === undefined ? "none" : "all",
     }),
+    indexOf(call, path),
     ref === null ? null : readRef(call, bench.place.mainRoot, ref),
   ]);
   const links: Record<string, LinkState> = {};
@@ -91,12 +101,7 @@ export async function inspect(bench: Bench, place: Place): Promise<WorktreeFacts
       .filter((entry) => entry.kind === kind && !isLink(entry.path) && !inPlace.has(entry.path))
       .map((entry) => entry.path)
       .sort();
-  const globs = bench.settings.worktree.disposable.map((glob) => new Bun.Glob(glob));
-  const disposable = globs.map(
-    (glob) =>
-      (name: string): boolean =>
-        glob.match(name),
-  );
+  const disposable = disposableIn(bench);
   const ignored = of("ignored");
   return {
     ...nothing,
@@ -107,13 +112,15 @@ export async function inspect(bench: Bench, place: Place): Promise<WorktreeFacts
     head: head.sha,
     branchTip,
     operation: operationIn(gitDir),
-    dirty: [...of("changed"), ...of("renamed"), ...of("unmerged")].sort(),
+    dirty: [
+      ...new Set([...of("changed"), ...of("renamed"), ...of("unmerged"), ...(await hiddenEdits(call, path, index))]),
+    ].sort(),
     untracked: of("untracked"),
-    ignored: ignored.filter((it) => !isDisposable(it, disposable) && !isMade(path, it, place.made)),
+    ignored: ignored.filter((it) => !disposable(it) && !isMade(path, it, place.made)),
     links,
     inLinkPlace: [...inLinkPlace].sort(),
     below: repositoriesBelow(path, records, [...ignored, ...of("untracked")]),
-    submodules: place.movedFrom === undefined ? await submodulesWithWork(call, path) : [],
+    submodules: place.movedFrom === undefined ? await submodulesWithWork(call, path, gitDir, index) : [],
   };
 }
 
@@ -143,29 +150,49 @@ function untrackedBelow(entries: readonly StatusEntry[], folder: string): string
   return found;
 }
 
-/** Brought there by the set-up and, for a file, as it was then. */
+/** Whether a path, or a folder above it, is what `worktree.disposable` says never counts. */
+export function disposableIn(bench: Pick<Bench, "settings">): (path: string) => boolean {
+  const globs = bench.settings.worktree.disposable.map((text) => new Bun.Glob(text));
+  const matches = globs.map(
+    (glob) =>
+      (name: string): boolean =>
+        glob.match(name),
+  );
+  return (path) => isDisposable(path, matches);
+}
+
+/** Brought there by the set-up, and still as it was then. */
 function isMade(tree: string, path: string, made: readonly Made[]): boolean {
   return made.some((it) => {
     if (it.path !== path && !(it.path.endsWith("/") && path.startsWith(it.path))) return false;
-    if (it.size === null) return true;
-    const stat = lstatOrNull(join(tree, path));
-    return stat !== null && stat.size === it.size && stat.mtimeMs === it.mtimeMs;
+    const now = sizeAndTime(join(tree, it.path));
+    return it.size !== null && now.size === it.size && now.mtimeMs === it.mtimeMs;
   });
 }
 
-/** The ignored files and folders of a worktree as they are now, for comparing later. */
-export async function ignoredNow(ctx: GitCtx, tree: string): Promise<Made[]> {
+/** The ignored files and folders of a worktree as they are now, for comparing later; without those that never count. */
+export async function ignoredNow(
+  ctx: GitCtx,
+  tree: string,
+  isDisposablePath: (path: string) => boolean,
+): Promise<Made[]> {
   const status = await statusOf(ctx, tree, { untracked: "normal", ignored: true });
   return status.entries
-    .filter((entry) => entry.kind === "ignored")
-    .map(({ path }) => {
-      const stat = path.endsWith("/") ? null : lstatOrNull(join(tree, path));
-      return {
-        path,
-        size: stat === null || stat.isDirectory() ? null : stat.size,
-        mtimeMs: stat === null ? null : stat.mtimeMs,
-      };
-    });
+    .filter((entry) => entry.kind === "ignored" && !isDisposablePath(entry.path))
+    .map(({ path }) => ({ path, ...sizeAndTime(join(tree, path)) }));
+}
+
+/** Bytes, and the newest time, of a file or of all below a folder: whatever is added, removed or written there shows. */
+function sizeAndTime(path: string): { size: number | null; mtimeMs: number | null } {
+  const stat = lstatOrNull(path);
+  if (stat === null) return { size: null, mtimeMs: null };
+  if (!stat.isDirectory()) return { size: stat.size, mtimeMs: stat.mtimeMs };
+  return (listNames(path) ?? [])
+    .map((name) => sizeAndTime(join(path, name)))
+    .reduce<{ size: number; mtimeMs: number }>(
+      (sum, it) => ({ size: sum.size + (it.size ?? 0), mtimeMs: Math.max(sum.mtimeMs, it.mtimeMs ?? 0) }),
+      { size: 0, mtimeMs: stat.mtimeMs },
+    );
 }
 
 /** Registered worktrees below the path, and repositories in what git doesn't track there. */
@@ -181,30 +208,61 @@ function repositoriesBelow(path: string, records: readonly WorktreeRecord[], unt
   return [...new Set([...registered, ...clones])].sort();
 }
 
-/** Populated submodules that hold commits or edits which are nowhere else. */
-async function submodulesWithWork(ctx: GitCtx, tree: string): Promise<{ path: string; why: string }[]> {
-  if (lstatOrNull(join(tree, ".gitmodules")) === null) return [];
-  const { stdout } = await git(ctx, ["ls-files", "--stage", "-z"], { cwd: tree, probe: true, okStatus: [0] });
-  const paths = parseNul(stdout)
-    .filter((line) => line.startsWith("160000 "))
-    .map((line) => line.slice(line.indexOf("\t") + 1));
+/**
+ * Repositories in the index's gitlinks, and those of submodules that aren't there any more, which hold commits or edits that
+ * are nowhere else: their git dirs would go with the worktree.
+ */
+async function submodulesWithWork(
+  ctx: GitCtx,
+  tree: string,
+  gitDir: string,
+  index: readonly IndexEntry[],
+): Promise<{ path: string; why: string }[]> {
   const found: { path: string; why: string }[] = [];
-  for (const path of paths) {
+  const populated = new Set<string>();
+  for (const { path } of index.filter((entry) => entry.mode === "160000")) {
     const at = join(tree, path);
+    const own = gitDirAt(at);
     if (lstatOrNull(join(at, ".git")) === null) continue;
-    const why = await workIn(ctx, at);
+    if (own !== null) populated.add(own);
+    const why = await readable(async () => (await editsIn(ctx, at)) ?? (await commitsIn(ctx, at, [])));
     if (why !== null) found.push({ path, why });
+  }
+  for (const at of gitDirsBelow(join(gitDir, "modules"))) {
+    if (populated.has(physical(at) ?? at)) continue;
+    const why = await readable(async () => await commitsIn(ctx, tree, [`--git-dir=${at}`]));
+    if (why !== null) found.push({ path: at.slice(join(gitDir, "modules").length + 1), why });
   }
   return found;
 }
 
-async function workIn(ctx: GitCtx, submodule: string): Promise<string | null> {
+/** A submodule's name may have slashes: its git dir lies that deep. */
+function gitDirsBelow(folder: string): string[] {
+  return (listNames(folder) ?? [])
+    .map((name) => join(folder, name))
+    .filter((path) => isDirectory(path))
+    .flatMap((path) =>
+      lstatOrNull(join(path, "HEAD")) === null ? gitDirsBelow(path) : [path, ...gitDirsBelow(join(path, "modules"))],
+    );
+}
+
+async function editsIn(ctx: GitCtx, submodule: string): Promise<string | null> {
+  const status = await statusOf(ctx, submodule, { untracked: "normal" });
+  const hidden = status.entries.length > 0 ? [] : await hiddenEdits(ctx, submodule, await indexOf(ctx, submodule));
+  return status.entries.length + hidden.length > 0 ? "uncommitted work" : null;
+}
+
+/** What no remote has: on HEAD, on a branch, or stashed. Tags may be the remote's, for all that can be known here. */
+async function commitsIn(ctx: GitCtx, cwd: string, gitDir: readonly string[]): Promise<string | null> {
+  const refs = ["HEAD", "--branches", "--glob=refs/stas[h]", "--not", "--remotes", "--tags"];
+  const args = [...gitDir, "rev-list", "-n", "1", ...refs];
+  const { stdout } = await git(ctx, args, { cwd, probe: true, okStatus: [0] });
+  return stdout.trim() === "" ? null : "commits that aren't on any remote";
+}
+
+async function readable(look: () => Promise<string | null>): Promise<string | null> {
   try {
-    const status = await statusOf(ctx, submodule, { untracked: "normal" });
-    if (status.entries.length > 0) return "uncommitted work";
-    const args = ["rev-list", "-n", "1", "HEAD", "--branches", "--glob=refs/stash", "--not", "--remotes", "--tags"];
-    const { stdout } = await git(ctx, args, { cwd: submodule, probe: true, okStatus: [0] });
-    return stdout.trim() === "" ? null : "commits that aren't on any remote";
+    return await look();
   } catch (error) {
     if (error instanceof DotbotError) return "a state that can't be read";
     throw error;

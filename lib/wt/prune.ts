@@ -2,7 +2,7 @@
  * What is left of worktrees that nobody needs any more, found and, when told to, taken away by the same function as always.
  * Git's own prune is never used: it judges by what this machine sees just now, for the whole repository.
  */
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 import { DotbotError } from "../error.ts";
 import { isDirectory, listNames, removeFile, removeTree, TEMP_PREFIX } from "../files.ts";
@@ -10,15 +10,15 @@ import { listCheckouts } from "../git/checkouts.ts";
 import { physical, samePath } from "../git/native.ts";
 import type { WorktreeRecord } from "../git/parse.ts";
 import { branchRef, deleteRef, listRefs, readRef } from "../git/refs.ts";
-import { gitText } from "../git/run.ts";
+import { git, gitText } from "../git/run.ts";
 import { journalFolder } from "../journal.ts";
 import { count, quote } from "../text.ts";
 import { mergedBy, resolveBase } from "./base.ts";
 import type { Bench } from "./bench.ts";
-import { adminOf, toTrash } from "./create.ts";
+import { adminOf } from "./create.ts";
 import { lockedFor, namedFor, type TaskWorktree } from "./model.ts";
 import { dropWorktree, worktrees } from "./records.ts";
-import { removalFacts, removeWorktree, trashEntries, type Removal } from "./remove.ts";
+import { dropRegistration, removalFacts, removeWorktree, trashEntries, type Removal } from "./remove.ts";
 
 const TRASH_MS = 7 * 86_400_000;
 
@@ -132,7 +132,7 @@ async function foldersWithoutTask(
       made: owner === null ? [] : (known.get(owner)?.made ?? []),
       may: { dirty: false, ignored: false },
       branch: record.branch === null || record.head === null ? null : { ref: record.branch, tip: record.head },
-      keep: null,
+      keep: [],
     };
     const { blockers } = await removalFacts(bench, removal);
     const keeps =
@@ -169,7 +169,7 @@ async function tasksWithoutFolder(bench: Bench, known: ReadonlyMap<string, TaskW
       keeps: parentMissing(worktree.path),
       act: async () => {
         const admin = adminOf(bench.place.commonDir, worktree.path);
-        if (admin !== null) toTrash(bench, admin, "registration");
+        if (admin !== null) await dropRegistration(bench, admin, id.slice(0, 8));
         if (tip !== null && merged !== null)
           await deleteRef(bench.call, bench.place.mainRoot, branchRef(worktree.branch), tip);
         await dropWorktree(bench.queue, id);
@@ -206,7 +206,7 @@ function registrationsWithoutFolder(
             what: record.path,
             why: "git has it registered, and it isn't there",
             keeps: parentMissing(record.path),
-            act: async () => toTrash(bench, admin, "registration"),
+            act: async () => void (await dropRegistration(bench, admin, isOurs(record) ?? basename(record.path))),
           },
         ];
   });
@@ -270,20 +270,26 @@ async function keptRefs(bench: Bench, olderThanMs: number): Promise<Found[]> {
     { cwd: bench.place.mainRoot, probe: true },
   );
   const oldest = (bench.call.now().getTime() - olderThanMs) / 1000;
-  return text
-    .split("\n")
-    .filter((line) => line !== "")
-    .flatMap((line) => {
-      const [oid = "", date = "", ref = ""] = line.split(" ");
-      if (Number(date) > oldest) return [];
-      return [
-        {
-          kind: "kept-ref" as const,
-          what: ref,
-          why: `it keeps ${oid.slice(0, 12)}, which is that old`,
-          keeps: null,
-          act: async () => void (await deleteRef(bench.call, bench.place.mainRoot, ref, oid)),
-        },
-      ];
+  const found: Found[] = [];
+  for (const line of text.split("\n").filter((it) => it !== "")) {
+    const [oid = "", date = "", ref = ""] = line.split(" ");
+    // A commit is kept for as long as it has been kept, however old it was then.
+    if (Number(date) > oldest || ((await keptSince(bench, ref)) ?? 0) > oldest) continue;
+    found.push({
+      kind: "kept-ref",
+      what: ref,
+      why: `it keeps ${oid.slice(0, 12)}, for that long`,
+      keeps: null,
+      act: async () => void (await deleteRef(bench.call, bench.place.mainRoot, ref, oid)),
     });
+  }
+  return found;
+}
+
+/** When a ref was written last, in seconds; null where its log has been let go, as it is after months. */
+async function keptSince(bench: Bench, ref: string): Promise<number | null> {
+  const args = ["reflog", "show", "-n", "1", "--date=unix", "--format=%gd", ref, "--"];
+  const { stdout, status } = await git(bench.call, args, { cwd: bench.place.mainRoot, probe: true });
+  const at = /@\{(\d+)\}/.exec(stdout)?.[1];
+  return status !== 0 || at === undefined ? null : Number(at);
 }

@@ -9,6 +9,7 @@ import { basename, dirname, join } from "node:path";
 
 import { DotbotError } from "../error.ts";
 import {
+  exists,
   isDirectory,
   listNames,
   lstatOrNull,
@@ -19,7 +20,9 @@ import {
   syncDirectory,
 } from "../files.ts";
 import { gitDirAt } from "../git/checkouts.ts";
-import { deleteRef, listRefs, moveRef, readRef } from "../git/refs.ts";
+import { headOf } from "../git/native.ts";
+import { commitOf, deleteRef, listRefs, moveRef, readRef } from "../git/refs.ts";
+import { git } from "../git/run.ts";
 import { ledgerFolder } from "../task/ledger.ts";
 import { quote } from "../text.ts";
 import { nowStamp, type Bench } from "./bench.ts";
@@ -44,14 +47,15 @@ export interface Removal {
   readonly may: Permissions;
   /** The branch that goes as well, at the tip that it was seen at. */
   readonly branch: { readonly ref: string; readonly tip: string } | null;
-  /** Keep this tip under refs/dotbot/lost: it is nowhere else. */
-  readonly keep: string | null;
+  /** Tips that are nowhere else, to be kept under refs/dotbot/lost. */
+  readonly keep: readonly string[];
 }
 
 export interface Removed {
   /** Where the folder is kept for a while; null when there was none. */
   readonly trash: string | null;
   readonly branchDeleted: boolean;
+  /** The ref that keeps the first of the tips to keep. */
   readonly keptRef: string | null;
 }
 
@@ -79,8 +83,9 @@ export async function removeWorktree(
       ? await removalFacts(bench, removal)
       : { facts: seen, blockers: removalBlockers(seen, removal.expected, removal.id8, removal.may) };
   if (blockers.length > 0) throw refusal(what, blockers);
-  const keptRef =
-    removal.keep === null ? null : await keepTip(bench, removal.id8 ?? basename(removal.path), removal.keep);
+  const kept: string[] = [];
+  for (const tip of removal.keep) kept.push(await keepTip(bench, removal.id8 ?? basename(removal.path), tip));
+  const [keptRef = null] = kept;
   const entry: RemoveEntry = {
     op: "remove",
     at: nowStamp(bench.call),
@@ -126,7 +131,8 @@ async function carryOut(bench: Bench, name: string, entry: RemoveEntry, removal:
   if (!isDirectory(tree)) moveToTrash(bench, entry, tree);
   if (entry.gitDir !== null && isDirectory(entry.gitDir)) {
     await lookAgain(bench, name, entry, tree, removal);
-    if (!moveAside(entry.gitDir, admin)) removeTree(entry.gitDir);
+    // It is never on another mount than the common dir, and holds the git dirs of submodules.
+    if (!moveAside(entry.gitDir, admin)) toTrash(bench, entry.gitDir, "registration");
     removeEmptyDirectory(dirname(entry.gitDir));
     syncDirectory(commonDir);
   }
@@ -202,6 +208,32 @@ function trashFor(bench: Bench, path: string): string {
   makeDirectory(own);
   const same = lstatOrNull(own)?.dev === lstatOrNull(path)?.dev;
   return join(same ? own : join(dirname(path), BESIDE), `${stamp}-${basename(path)}`);
+}
+
+/** Moves a folder or a registration into the trash of the common dir. */
+export function toTrash(bench: Bench, path: string, what: "tree" | "registration"): void {
+  const stamp = bench.call.now().toISOString().replace(/[:.]/g, "-");
+  let folder = join(ledgerFolder(bench.place.commonDir), "trash", `${stamp}-${basename(path)}`);
+  while (exists(join(folder, what))) folder += "_";
+  makeDirectory(folder);
+  if (!moveAside(path, join(folder, what))) removeTree(path);
+}
+
+/**
+ * Drops the registration of a folder that is gone. Its HEAD may be the only name of what was committed there while it was
+ * detached, or in the middle of a rebase: that tip is kept. Returns the ref that keeps it.
+ */
+export async function dropRegistration(bench: Bench, admin: string, key: string): Promise<string | null> {
+  const { call, place } = bench;
+  const head = headOf(admin, place.commonDir);
+  let keptRef: string | null = null;
+  if (head?.sha != null && head.branch === null && (await commitOf(call, place.mainRoot, head.sha)) !== null) {
+    const args = ["for-each-ref", "--count=1", "--format=%(refname)", `--contains=${head.sha}`];
+    const { stdout } = await git(call, args, { cwd: place.mainRoot, probe: true, okStatus: [0] });
+    if (stdout.trim() === "") keptRef = await keepTip(bench, key, head.sha);
+  }
+  toTrash(bench, admin, "registration");
+  return keptRef;
 }
 
 export interface TrashEntry {

@@ -15,7 +15,7 @@ import { isQueuePath } from "../task/queue-paths.ts";
 import { sessionOf } from "../task/provenance.ts";
 import { stripControlKeepLines } from "../text.ts";
 import { nowStamp, type Bench } from "./bench.ts";
-import { ignoredNow } from "./inspect.ts";
+import { disposableIn, ignoredNow } from "./inspect.ts";
 import type { Setup, TaskWorktree } from "./model.ts";
 import { changeWorktree, worktreeOf } from "./records.ts";
 
@@ -43,7 +43,7 @@ export async function setUp(bench: Bench, taskId: string, worktree: TaskWorktree
   const included = await include(bench, worktree.path);
   if (commands.length === 0) {
     const setup: Setup = { state: included > 0 ? "done" : "none" };
-    const made = included > 0 ? await ignoredNow(bench.call, worktree.path) : [];
+    const made = included > 0 ? await ignoredNow(bench.call, worktree.path, disposableIn(bench)) : [];
     await changeWorktree(bench.queue, taskId, (it) => ({ ...it, setup, made }));
     return setup;
   }
@@ -70,7 +70,7 @@ export async function setUp(bench: Bench, taskId: string, worktree: TaskWorktree
   }
   bench.call.progress(null);
   const { process: _, ...ended } = { ...result, endedAt: nowStamp(bench.call) };
-  const made = await ignoredNow(bench.call, worktree.path);
+  const made = await ignoredNow(bench.call, worktree.path, disposableIn(bench));
   await changeWorktree(bench.queue, taskId, (it) => ({ ...it, setup: ended, made }));
   return ended;
 }

@@ -41,13 +41,17 @@ export interface Undone {
 export async function undoTask(bench: Bench, row: TaskRow, input: UndoInput): Promise<Undone> {
   const { call, place } = bench;
   const all = completions(bench.queue.ledger, row.id);
-  const last = all.findLast((it) => it.undone === null);
-  const undone = all.at(-1);
+  // One that had nothing to merge put nothing there that could be taken back.
+  const landings = all.filter((it) => it.commit !== it.old);
+  const last = landings.findLast((it) => it.undone === null);
+  const undone = landings.at(-1);
   if (last === undefined) {
     if (undone === undefined) {
       throw new DotbotError(
         "NOT_FOUND",
-        `${quote(row.name)} (${row.id8}) was never completed, so there is nothing to undo`,
+        all.length === 0
+          ? `${quote(row.name)} (${row.id8}) was never completed, so there is nothing to undo`
+          : `completing ${quote(row.name)} (${row.id8}) had nothing to merge, so there is nothing to undo`,
         {
           hint: "only what `dotbot wt complete` landed can be undone",
           details: { task: row.id },
@@ -149,6 +153,9 @@ export async function finishUndo(bench: Bench, name: string, entry: LandEntry): 
   }
   await bench.queue.write(`wt undo ${next.taskId.slice(0, 8)}`, (tx) => {
     putCompletion(tx, { ...done, undone: entry.move.to });
+    // What had nothing to merge since has something again.
+    for (const it of completions(bench.queue.ledger, next.taskId))
+      if (it.n > done.n && it.commit === it.old && it.undone === null) putCompletion(tx, { ...it, undone: entry.move.to });
     const row = tx.ledger.task(next.taskId);
     if (row === undefined || row.place === "removed") return;
     const doc = tx.document(row);

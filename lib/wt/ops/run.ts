@@ -93,5 +93,5 @@ export const run = operation({
       .join("");
   },
   // The status of the command, whatever it is: it is passed on as it came.
-  status: (result) => result.exitStatus as 0 | 1,
+  status: (result) => result.exitStatus,
 });
