@@ -2,8 +2,8 @@
  * argv → surface. The one place that catches, and the one that decides the exit status.
  * stdout gets answers (with `--json` errors too), stderr narration; nothing here, or below, ends the process.
  */
-import { DotbotError, ERRORS, errorText } from "../lib/error.ts";
-import { errorFacts, stackOf, type ResolveTarget } from "../lib/invoke.ts";
+import { DotbotError, errorFacts, ERRORS, errorText, stackOf } from "../lib/error.ts";
+import type { ResolveTarget } from "../lib/invoke.ts";
 import { mentions } from "./argv.ts";
 import { Interrupted, type Host } from "./host.ts";
 import { route, type Commands } from "./route.ts";

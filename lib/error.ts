@@ -27,7 +27,6 @@ export const ERRORS = {
   REJECTED: [4, "a hook, a filter, signing or the remote rejected it"],
   SWEPT_IN: [4, "a hook added paths to a commit that weren't declared"],
   UNVERIFIED: [4, "done, but reading the result back failed"],
-  VERIFICATION_FAILED: [1, "verification before done found something"],
   NO_GIT: [5, "git isn't installed"],
   GIT_TOO_OLD: [5, "git is older than the verb needs"],
   NOT_A_REPOSITORY: [5, "there is no git repository here"],
@@ -89,4 +88,19 @@ export function errorText(facts: ErrorFacts, prefix = "dotbot: "): string {
   if (facts.hint !== undefined) lines.push(`  hint: ${printable(facts.hint)}`);
   if (facts.example !== undefined) lines.push(`  try:  ${printable(facts.example)}`);
   return lines.join("\n") + "\n";
+}
+
+/** Any thrown value as facts; what isn't a DotbotError is INTERNAL. */
+export function errorFacts(error: unknown): ErrorFacts {
+  if (error instanceof DotbotError) return error.facts();
+  const said = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return {
+    code: "INTERNAL",
+    message: `a fault of dotbot's own: ${said}`,
+    hint: "please report it, with the command and this text",
+  };
+}
+
+export function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

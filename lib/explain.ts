@@ -52,7 +52,11 @@ function refuseLists(schema: InputSchema, input: unknown, wording: Wording): voi
   for (const [name, value] of Object.entries(input ?? {})) {
     if (!Array.isArray(value) || shapeOf(schema.entries[name]).kind !== "object") continue;
     const example = wording.correct([{ path: [name], value: {} }]);
-    throw new DotbotError("INVALID_INPUT", `${wording.nameOf([name])} is a list, and takes an object`, example === undefined ? {} : { example });
+    throw new DotbotError(
+      "INVALID_INPUT",
+      `${wording.nameOf([name])} is a list, and takes an object`,
+      example === undefined ? {} : { example },
+    );
   }
 }
 

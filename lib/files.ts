@@ -21,9 +21,34 @@ export function errno(error: unknown): string {
 
 const CANT_WRITE = new Set(["EACCES", "EPERM", "EROFS", "ENOSPC", "EDQUOT", "EIO", "EMFILE", "ENFILE"]);
 
-/** Rethrows a failed write as READ_ONLY with the path, the system's reason and a remedy; anything else as it is. */
+/** Why a path can't be written to that no permission would help, with the remedy. */
+const NO_PLACE: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
+  ENOENT: ["its folder doesn't exist, or takes no new files", "make the folder, or name another place"],
+  ENOTDIR: ["a part of its path is no folder", "name another place"],
+  EISDIR: ["it is a folder", "name a file"],
+  ENOTEMPTY: ["a folder that isn't empty is in the way", "name another place"],
+  EEXIST: ["something is in the way", "name another place"],
+  ELOOP: ["its path leads through too many links", "name another place"],
+  ENAMETOOLONG: ["its name is too long", "give a shorter one"],
+  EINVAL: ["that place takes no such file", "name another place"],
+  EOPNOTSUPP: ["that place takes no such file", "name another place"],
+  EXDEV: ["it would move to another file system", "name a place on the same one"],
+  ETXTBSY: ["it is a program that runs", "end it first"],
+};
+
+/**
+ * Rethrows a failed write with the path, the system's reason and a remedy: READ_ONLY where writing isn't allowed or possible now,
+ * REFUSED where no file can be at that place; anything else as it is.
+ */
 export function writeFailure(error: unknown, path: string): never {
   const code = errno(error);
+  const place = NO_PLACE[code];
+  if (place !== undefined) {
+    throw new DotbotError("REFUSED", `can't write ${quote(path, 300)}: ${place[0]}`, {
+      hint: place[1],
+      details: { path, errno: code },
+    });
+  }
   if (!CANT_WRITE.has(code)) throw error;
   const reason =
     code === "ENOSPC" || code === "EDQUOT"

@@ -3,10 +3,9 @@
  * A batch runs the operation once per task and goes on after failures, so that one bad name doesn't hide the others' results.
  */
 import type { Ctx } from "./ctx.ts";
-import { DotbotError, ERRORS, type ErrorFacts } from "./error.ts";
+import { errorFacts, ERRORS, stackOf, type ErrorFacts } from "./error.ts";
 import { pathText, validate, type Correction, type Path, type Wording } from "./explain.ts";
 import { answerStatus, toolName, type AnyOperation, type Call } from "./op.ts";
-import { milliseconds, tryLoadSettings } from "./settings.ts";
 import type { Target } from "./target.ts";
 
 /** Finds the one repository that a call may touch, by the operation's target rule; `input` has been validated. */
@@ -40,7 +39,7 @@ export interface Invocation {
 export async function invoke({ op, ctx, resolve, wording }: Invocation, input: unknown): Promise<Answer> {
   const valid = validate(op.input, input, wording);
   const target = await resolve(ctx, op, valid);
-  const result = await op.run(callOf(ctx, op, target), valid);
+  const result = await op.run(await callOf(ctx, op, target), valid);
   return { result, status: answerStatus(op, result) };
 }
 
@@ -74,21 +73,6 @@ export async function invokeEach(
   return { result: { results }, status };
 }
 
-/** Any thrown value as facts; what isn't a DotbotError is INTERNAL. */
-export function errorFacts(error: unknown): ErrorFacts {
-  if (error instanceof DotbotError) return error.facts();
-  const said = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  return {
-    code: "INTERNAL",
-    message: `a fault of dotbot's own: ${said}`,
-    hint: "please report it, with the command and this text",
-  };
-}
-
-export function stackOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
-}
-
 /** How a tool call is told what is wrong with its arguments: fields by their own names, the corrected arguments as JSON. */
 export function toolWording(op: AnyOperation, input: unknown): Wording {
   return {
@@ -98,20 +82,21 @@ export function toolWording(op: AnyOperation, input: unknown): Wording {
 }
 
 // Not a spread: members of the context that cost something (the host's name) are getters, and stay unread until asked for.
-function callOf(ctx: Ctx, op: AnyOperation, target: Target): Call {
+async function callOf(ctx: Ctx, op: AnyOperation, target: Target): Promise<Call> {
   const call: Call = Object.create(Object.prototype, {
     ...Object.getOwnPropertyDescriptors(ctx),
     target: { value: target, enumerable: true },
-    ...(ctx.lockWaitOpen === true && op.target.rule !== "none"
-      ? { lockWaitMs: { get: settled(() => lockWaitOf(ctx, target)), enumerable: true } }
-      : {}),
+    ...(await lockWait(ctx, op, target)),
   });
   return call;
 }
 
-/** What the settings of the target's repository say. */
-function lockWaitOf(ctx: Ctx, { repo }: Target): number {
-  return milliseconds(tryLoadSettings(ctx, repo.stateRoot).settings.lock.wait);
+/** How long the target's settings say to wait for a lock. Only those who write take one, and settings cost more than most reads. */
+async function lockWait(ctx: Ctx, op: AnyOperation, target: Target): Promise<PropertyDescriptorMap> {
+  if (ctx.lockWaitOpen !== true || op.effect === "read" || op.target.rule === "none") return {};
+  const { milliseconds, tryLoadSettings } = await import("./settings.ts");
+  const work = (): number => milliseconds(tryLoadSettings(ctx, target.repo.stateRoot).settings.lock.wait);
+  return { lockWaitMs: { get: settled(work), enumerable: true } };
 }
 
 /** Worked out when it is asked for first. */

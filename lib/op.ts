@@ -150,7 +150,7 @@ export function operation<I extends InputSchema, O extends OutputSchema>(op: Ope
 }
 
 /** An operation as the registry holds it: methods are bivariant, and every edge validates before it calls. */
-export type AnyOperation = Operation<InputSchema, OutputSchema>;
+export type AnyOperation = Operation;
 
 /** The name under which an operation is a tool. */
 export function toolName(op: AnyOperation): string {

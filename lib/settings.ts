@@ -24,7 +24,7 @@ import type { Settings } from "./settings/schema.ts";
 import { settingsTable, settingsWith, type Setting } from "./settings/table.ts";
 
 export { placeText, type LayerName, type Origin, type SettingsFinding } from "./settings/layers.ts";
-export { SettingsSchema, type Settings } from "./settings/schema.ts";
+export { settingsSchema, type Settings } from "./settings/schema.ts";
 export { milliseconds, settingsTable, type Setting } from "./settings/table.ts";
 
 export interface SettingsCtx {

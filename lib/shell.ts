@@ -151,7 +151,11 @@ export async function runForeground(
   let child: Bun.Subprocess<"inherit", "inherit", "inherit">;
   try {
     child = Bun.spawn([...argv], {
-      cwd: options.cwd, env: childEnv(ctx.env, options.env), stdin: "inherit", stdout: "inherit", stderr: "inherit",
+      cwd: options.cwd,
+      env: childEnv(ctx.env, options.env),
+      stdin: "inherit",
+      stdout: "inherit",
+      stderr: "inherit",
     });
   } catch (error) {
     throw cantStart(program, error);

@@ -35,7 +35,8 @@ function execute(argv: readonly string[], cwd: string, input?: string): Outcome 
     stdout: "pipe",
     stderr: "pipe",
   });
-  if (exitCode > 1) throw new Error(`${argv.join(" ")} ended with ${exitCode}\n${stdout.toString()}${stderr.toString()}`);
+  if (exitCode > 1)
+    throw new Error(`${argv.join(" ")} ended with ${exitCode}\n${stdout.toString()}${stderr.toString()}`);
   return { status: exitCode, stdout: stdout.toString() };
 }
 
@@ -50,7 +51,9 @@ function show(args: readonly string[], options: { cwd?: string; input?: string; 
   const outcome = execute([dotbot, ...args], options.cwd ?? shop, options.input);
   const lines = outcome.stdout.trimEnd().split("\n");
   const most = options.lines ?? 12;
-  console.log(lines.slice(0, most).join("\n") + (lines.length > most ? `\n… and ${lines.length - most} more lines` : ""));
+  console.log(
+    lines.slice(0, most).join("\n") + (lines.length > most ? `\n… and ${lines.length - most} more lines` : ""),
+  );
   return outcome;
 }
 
@@ -118,7 +121,11 @@ try {
   console.log(`${finished} tasks done, in the order of their dependencies`);
   show(["task", "stats"]);
   show(["task", "history", "docs-review"]);
-  say(process.argv.includes("--keep") ? `The repository: ${shop}` : "Done. (npm run demo -- --keep leaves the repository for you to look at)");
+  say(
+    process.argv.includes("--keep")
+      ? `The repository: ${shop}`
+      : "Done. (npm run demo -- --keep leaves the repository for you to look at)",
+  );
 } finally {
   if (!process.argv.includes("--keep")) rmSync(scratch, { recursive: true, force: true });
 }

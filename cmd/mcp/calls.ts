@@ -3,9 +3,9 @@
  * Knows nothing of the protocol's messages; serve.ts speaks them.
  */
 import type { Ctx } from "../../lib/ctx.ts";
-import { DotbotError, type ErrorFacts } from "../../lib/error.ts";
+import { DotbotError, errorFacts, stackOf, type ErrorFacts } from "../../lib/error.ts";
 import { validate } from "../../lib/explain.ts";
-import { errorFacts, invoke, stackOf, toolWording, type ResolveTarget } from "../../lib/invoke.ts";
+import { invoke, toolWording, type ResolveTarget } from "../../lib/invoke.ts";
 import type { JsonValue } from "../../lib/json.ts";
 import { toolName, type AnyOperation } from "../../lib/op.ts";
 import { fieldsOf, type Shape } from "../../lib/schema.ts";

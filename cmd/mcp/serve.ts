@@ -8,7 +8,8 @@
 import { ProtocolError, ProtocolErrorCode, Server, type ServerContext } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 
-import { stackOf, type ResolveTarget } from "../../lib/invoke.ts";
+import { stackOf } from "../../lib/error.ts";
+import type { ResolveTarget } from "../../lib/invoke.ts";
 import { allOperations, type Nouns } from "../../lib/ops.ts";
 import type { Host } from "../host.ts";
 import { BadCall, Calls, type Caller, type Reply } from "./calls.ts";

@@ -13,7 +13,7 @@ import {
   machineSettingsPath,
   placeText,
   settingsError,
-  SettingsSchema,
+  settingsSchema,
   settingsTable,
   settingsWithOrigin,
   sharedSettingsPath,
@@ -208,7 +208,7 @@ const schema = operation({
   output: v.looseObject({}),
   async run() {
     const { jsonSchema } = await import("../jsonschema.ts");
-    const converted = jsonSchema(SettingsSchema);
+    const converted = jsonSchema(settingsSchema());
     // Editors find the schema by this key, which is in the file and no setting.
     const properties = { $schema: { type: "string" }, ...Object(converted["properties"]) };
     return { ...converted, title: "dotbot settings", properties };

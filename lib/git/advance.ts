@@ -161,11 +161,12 @@ export async function refuseOverlap(ctx: GitCtx, checkout: string, changes: read
   const touches = (path: string): boolean =>
     changed.has(path) || folders.has(path) || foldersOf(path).some((folder) => changed.has(folder));
   const concerned = (await indexOf(ctx, checkout)).filter((entry) => touches(entry.path));
+  const hidden = await hiddenEdits(ctx, checkout, concerned);
   const overlapping = [
     ...status.entries
       .flatMap((entry) => [entry.path, ...(entry.from === undefined ? [] : [entry.from])])
       .filter((path) => touches(path)),
-    ...(await hiddenEdits(ctx, checkout, concerned)),
+    ...hidden,
   ];
   const going = new Set(changes.filter((change) => change.new === null).map((change) => change.path.toLowerCase()));
   const inTheWay = changes
@@ -178,8 +179,15 @@ export async function refuseOverlap(ctx: GitCtx, checkout: string, changes: read
     "DIRTY",
     `${quote(checkout, 300)} has uncommitted work in ${count(files.length, "path")} that this changes: ${listed(files)}`,
     {
-      hint: "commit it there, or move it out of the way; nothing was changed",
-      example: `git -C ${shellWord(checkout)} commit -- ${shellWord(first)}`,
+      ...(hidden.includes(first)
+        ? {
+            hint: "git was told not to look at it: undo that, then commit it there or discard it; nothing was changed",
+            example: `git -C ${shellWord(checkout)} update-index --no-assume-unchanged -- ${shellWord(first)} && git -C ${shellWord(checkout)} update-index --no-skip-worktree -- ${shellWord(first)}`,
+          }
+        : {
+            hint: "commit it there, or move it out of the way; nothing was changed",
+            example: `git -C ${shellWord(checkout)} commit -- ${shellWord(first)}`,
+          }),
       details: { checkout, files },
     },
   );

@@ -20,25 +20,6 @@ export function checkoutsOn(records: readonly WorktreeRecord[], ref: string): Wo
   return records.filter((record) => record.branch === ref && !record.bare);
 }
 
-/** What goes on in a checkout, by the files that git keeps while it does. Null when nothing does. */
-export function operationIn(gitDir: string): Operation | null {
-  for (const [file, name] of OPERATIONS) if (lstatOrNull(join(gitDir, file)) !== null) return name;
-  return null;
-}
-
-export type Operation = "merge" | "cherry-pick" | "revert" | "rebase" | "am" | "bisect";
-
-const OPERATIONS: readonly (readonly [string, Operation])[] = [
-  ["rebase-merge", "rebase"],
-  ["rebase-apply", "rebase"],
-  ["REBASE_HEAD", "rebase"],
-  ["MERGE_HEAD", "merge"],
-  ["CHERRY_PICK_HEAD", "cherry-pick"],
-  ["REVERT_HEAD", "revert"],
-  ["sequencer", "cherry-pick"],
-  ["BISECT_LOG", "bisect"],
-];
-
 /** The branch that a rebase or bisect will return to (full name), or null. */
 export function branchInOperation(gitDir: string): string | null {
   for (const file of ["rebase-merge/head-name", "rebase-apply/head-name"]) {

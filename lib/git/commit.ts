@@ -344,7 +344,8 @@ function commitFailure(result: GitResult): DotbotError {
     });
   }
   const known = gitFailure(["commit"], result);
-  if (known.code !== "GIT_FAILED") return known;
+  // Git itself dies of what it can't do; with 1 ends what a hook stopped, whatever the words that it left.
+  if (known.code !== "GIT_FAILED" && (result.status !== 1 || known.code === "READ_ONLY")) return known;
   return new DotbotError("REJECTED", `the commit was rejected: ${words}`, {
     hint: "a hook or signing stopped it; nothing was committed, and what was staged still is",
     details: { status: result.status },

@@ -73,11 +73,20 @@ export async function retryLocked(ctx: IndexCtx, call: () => Promise<GitResult>)
   const until = performance.now() + ctx.lockWaitMs;
   for (let round = 0; ; round++) {
     const result = await call();
-    const locked = result.status !== 0 && /Unable to create '.*\.lock': File exists/s.test(result.stderr);
-    if (!locked) return result;
+    if (!isLocked(result)) return result;
     if (performance.now() >= until) throw gitFailure(["commit"], result);
     await pause(ctx, round);
   }
+}
+
+/**
+ * Whether git itself found a lock, and not a hook that it ran: a commit that its hook stops ends with 1, and to run it again
+ * would run the hook again, with all that it does. Pure.
+ */
+export function isLocked({ status, stderr }: Pick<GitResult, "status" | "stderr">): boolean {
+  const found = /^(fatal|error): (?:.*: )?Unable to create '[^]*?\.lock': File exists/m.exec(stderr);
+  // A merge reports the lock and ends with 1; everything else dies of it.
+  return found !== null && (status === 128 || found[1] === "error");
 }
 
 /** Spread out, so that those who wait don't all come back at once. */

@@ -11,7 +11,8 @@ import { listNames, lstatOrNull, makeDirectory, readText, removeFile, writeAtomi
 import { quote, shellWord } from "../text.ts";
 import { ledgerFolder } from "../task/ledger.ts";
 import { advance, refuseOverlap, type Advance, type AdvancePlace } from "./advance.ts";
-import { branchInOperation, checkoutsOn, gitDirAt, listCheckouts, operationIn } from "./checkouts.ts";
+import { branchInOperation, checkoutsOn, gitDirAt, listCheckouts } from "./checkouts.ts";
+import { operationInProgress } from "./state.ts";
 import {
   changesBetween,
   commitTree,
@@ -103,7 +104,7 @@ export async function checkoutOf(ctx: GitCtx, place: AdvancePlace, base: string)
   };
   for (const record of records) {
     const gitDir = record.bare ? null : gitDirAt(record.path);
-    const operation = gitDir === null ? null : operationIn(gitDir);
+    const operation = gitDir === null ? null : operationInProgress(gitDir);
     if (gitDir === null || operation === null) continue;
     if (record.branch === ref || branchInOperation(gitDir) === ref) {
       refuse(

@@ -12,19 +12,25 @@ import { git, type GitCtx } from "./run.ts";
 
 /** Marks in a git dir, in the order in which they decide: a cherry-pick inside a rebase is a rebase. */
 const MARKS = [
+  ["rebase-apply/applying", "am"],
+  ["rebase-apply", "rebase"],
   ["rebase-merge", "rebase"],
   ["MERGE_HEAD", "merge"],
   ["CHERRY_PICK_HEAD", "cherry-pick"],
   ["REVERT_HEAD", "revert"],
   ["BISECT_LOG", "bisect"],
-  // What is left between two commits of a series.
-  ["sequencer", "cherry-pick or revert"],
 ] as const;
 
-/** `merge`, `rebase`, `am`, `cherry-pick`, `revert`, `bisect`: what was begun in a checkout and not ended; null when nothing. */
-export function operationInProgress(gitDir: string): string | null {
-  if (exists(join(gitDir, "rebase-apply"))) return exists(join(gitDir, "rebase-apply", "applying")) ? "am" : "rebase";
-  return MARKS.find(([mark]) => exists(join(gitDir, mark)))?.[1] ?? null;
+/** What git may be in the middle of in a checkout. */
+export type GitOperation = (typeof MARKS)[number][1];
+
+/** What was begun in a checkout and not ended, by the files that git keeps meanwhile; null when nothing. */
+export function operationInProgress(gitDir: string): GitOperation | null {
+  const mark = MARKS.find(([file]) => exists(join(gitDir, file)))?.[1];
+  if (mark !== undefined) return mark;
+  // What is left between two commits of a series, with the verb of those that are still to come.
+  if (!exists(join(gitDir, "sequencer"))) return null;
+  return readText(join(gitDir, "sequencer/todo"))?.startsWith("revert ") === true ? "revert" : "cherry-pick";
 }
 
 /** A checkout that a repository has, or has had: `present` tells. */

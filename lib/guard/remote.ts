@@ -43,10 +43,10 @@ export async function chooseRemote(
     const near = nearest(wanted.remote, names) ?? names[0];
     throw new DotbotError(
       "NOT_FOUND",
-      `${quote(wanted.remote)} isn't a configured remote of ${quote(repo.mainRoot, 200)}`,
+      `${quote(hideUserInfo(wanted.remote))} isn't a configured remote of ${quote(repo.mainRoot, 200)}`,
       {
         hint: names.length === 0 ? "it has none" : `its remotes: ${names.join(", ")}`,
-        details: { remote: wanted.remote, remotes: names, ...(near === undefined ? {} : { nearest: near }) },
+        details: { remote: hideUserInfo(wanted.remote), remotes: names, ...(near === undefined ? {} : { nearest: near }) },
       },
     );
   }
@@ -65,22 +65,23 @@ export async function chooseRemote(
   // "." is a branch that follows a local one: no remote.
   const configured = [...forPush, ...own].find((name) => name !== null && name !== ".");
   const chosen = configured ?? (names.length === 1 ? names[0] : undefined);
-  const ask = (why: string): DotbotError =>
+  const ask = (why: string, named = names.includes("origin") ? "origin" : names[0]): DotbotError =>
     refused(call, op, input, {
       why,
       missing: ["remote"],
       hint: `give remote: ${names.join(", ")}`,
-      works: { remote: names.includes("origin") ? "origin" : names[0] },
+      works: { remote: named },
       candidates: names,
     });
   if (chosen === undefined || chosen === null)
     throw ask(`there are ${names.length} remotes, and none is the branch's own`);
-  if (!names.includes(chosen)) throw ask(`the configured remote ${quote(chosen)} isn't the name of one`);
+  if (!names.includes(chosen)) throw ask(`the configured remote ${quote(hideUserInfo(chosen))} isn't the name of one`);
   const remote = await remoteOf(call, chosen, config);
   if (wanted.to === "push" && !remote.sameBothWays) {
-    const goesTo = remote.push.map(({ ownerRepo, key }) => ownerRepo ?? key ?? "an unknown place").join(" and ");
+    const goesTo = placesOf(remote).join(" and ");
     throw ask(
       `what is fetched from ${quote(chosen)} and what is pushed to it are different repositories (pushes go to ${goesTo})`,
+      chosen,
     );
   }
   return remote;
@@ -102,6 +103,11 @@ async function remoteOf(call: Call, name: string, config: Config): Promise<Chose
   const [urls, fetched] = await Promise.all([pushUrls(call, repo, name), fetchIdentity(call, name)]);
   const push = urls.map((url) => identityOf(url, repo.mainRoot));
   return { name, push, pushUrls: urls, sameBothWays: push.every(({ key }) => key === fetched.key), config };
+}
+
+/** Where a push goes, for people: owner/repo, or the URL without what is secret in it. */
+function placesOf({ push, pushUrls }: ChosenRemote): string[] {
+  return push.map(({ ownerRepo }, i) => ownerRepo ?? hideUserInfo(pushUrls[i] ?? ""));
 }
 
 async function fetchIdentity(call: Call, name: string): Promise<Identity> {
@@ -127,7 +133,8 @@ export interface Pushed {
   /** What the remote has now, asked after the push. */
   readonly remoteSha: string;
   readonly outcome: "created" | "updated" | "up-to-date";
-  readonly pushedTo: (string | null)[];
+  /** `owner/repo` where it's on a host, else the URL without user info. */
+  readonly pushedTo: string[];
 }
 
 /** Sends one branch to the branch of its name. Throws REJECTED, NETWORK, REFUSED, UNVERIFIED. */
@@ -169,7 +176,7 @@ export async function pushBranch(call: Call, remote: ChosenRemote, branch: strin
     ref,
     remoteSha: now,
     outcome: flag === "*" ? "created" : flag === "=" ? "up-to-date" : "updated",
-    pushedTo: remote.push.map(({ ownerRepo }) => ownerRepo),
+    pushedTo: placesOf(remote),
   };
 }
 

@@ -38,7 +38,7 @@ export async function resolveGuarded(ctx: Ctx, op: AnyOperation, rule: ActiveRul
   try {
     return await resolve(request);
   } catch (error) {
-    throw ctx.surface === "mcp" ? forTool(error) : error;
+    throw ctx.surface === "mcp" ? forTool(error) : withWholeExample(error, request);
   }
 }
 
@@ -223,6 +223,19 @@ async function unselected(
   return await refusal(request, caller, target, { ...selection, why }, candidates);
 }
 
+/** An error whose example is another folder alone, with the caller's whole command in its place. */
+function withWholeExample(error: unknown, { op, input }: Request): unknown {
+  if (!(error instanceof DotbotError) || error.example?.startsWith("--dir ") !== true) return error;
+  const command = `dotbot ${op.name}`;
+  const rest = spell(op, "cli", { ...input, dir: undefined }).slice(command.length);
+  const { hint, details } = error;
+  return new DotbotError(error.code, error.message, {
+    ...(hint === undefined ? {} : { hint }),
+    example: `${command} ${error.example}${rest}`,
+    ...(details === undefined ? {} : { details }),
+  });
+}
+
 /** An error that speaks of a command line, for a caller that has none. Refusals and bad input speak its language already. */
 function forTool(error: unknown): unknown {
   if (
@@ -236,6 +249,8 @@ function forTool(error: unknown): unknown {
   );
   return new DotbotError(error.code, error.message, {
     ...(aboutPlace ? { hint: "give dir: the whole path of a checkout that exists and is sound" } : {}),
+    // Another folder is a field of the call; a command that mends the place would be one for a shell.
+    ...(error.example?.startsWith("--dir ") === true ? { example: error.example } : {}),
     ...(error.details === undefined ? {} : { details: error.details }),
   });
 }

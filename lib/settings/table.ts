@@ -5,7 +5,7 @@ import * as v from "valibot";
 
 import { parseDuration } from "../duration.ts";
 import { expectation, fieldsOf, type Field } from "../schema.ts";
-import { SettingsSchema, type Settings } from "./schema.ts";
+import { settingsSchema, type Settings } from "./schema.ts";
 
 /** One setting, flat. What it accepts and says of itself is in `field`, which is worked out when it is read first. */
 export class Setting {
@@ -54,7 +54,7 @@ export function settingsTable(): ReadonlyMap<string, Setting> {
  */
 export function settingsWith(values: Iterable<readonly [key: string, value: unknown]>): Settings {
   const tree = new Map<string, Record<string, unknown>>();
-  for (const [name, { wrapped }] of Object.entries(SettingsSchema.entries)) tree.set(name, v.getDefaults(wrapped));
+  for (const [name, { wrapped }] of Object.entries(settingsSchema().entries)) tree.set(name, v.getDefaults(wrapped));
   for (const [key, value] of values) {
     const [section = "", name = ""] = key.split(".");
     const group = tree.get(section);
@@ -65,16 +65,16 @@ export function settingsWith(values: Iterable<readonly [key: string, value: unkn
 
 /** The names of the sections, with what each is about. */
 export function settingsSections(): readonly { readonly name: string; readonly description: string }[] {
-  return fieldsOf(SettingsSchema).map(({ name, description }) => ({ name, description }));
+  return fieldsOf(settingsSchema()).map(({ name, description }) => ({ name, description }));
 }
 
 /** Whether there is a section of that name. */
 export function isSection(name: string): boolean {
-  return Object.hasOwn(SettingsSchema.entries, name);
+  return Object.hasOwn(settingsSchema().entries, name);
 }
 
 function sections(): readonly (readonly [name: string, entries: Readonly<Record<string, v.GenericSchema>>])[] {
-  return Object.entries(SettingsSchema.entries).map(([name, { wrapped }]) => [name, wrapped.entries]);
+  return Object.entries(settingsSchema().entries).map(([name, { wrapped }]) => [name, wrapped.entries]);
 }
 
 export function envName(key: string): string {

@@ -64,12 +64,6 @@ const MANY = 100;
 /** Lists check the files of this many tasks, one by one; beyond it only the folders' times are looked at. */
 export const CHECKED_FILES = 2000;
 
-/** How long a read waits for a commit in progress. What settings say of waiting is for writers: reading them costs more than most reads. */
-function readWaitMs(ctx: Ctx): number {
-  return ctx.lockWaitOpen === true ? READ_WAIT_MS : ctx.lockWaitMs;
-}
-const READ_WAIT_MS = 10_000;
-
 export class Queue {
   private readonly intake: Intake;
   /** Changes that the ledger notes as undrawn and whose files are right. */
@@ -127,7 +121,7 @@ export class Queue {
 
   private static openLedger(ctx: Ctx, repo: Repo): Ledger {
     try {
-      return Ledger.open(repo.stateCommonDir, readWaitMs(ctx));
+      return Ledger.open(repo.stateCommonDir, ctx.lockWaitMs);
     } catch (error) {
       if (!isDamage(error)) throw error;
       return Queue.replaceDamaged(ctx, repo);
@@ -139,7 +133,7 @@ export class Queue {
     ctx.note(
       `the ledger was damaged: moved to ${aside} and rebuilt from the task files; claims and removed tasks are only in the old one`,
     );
-    return Ledger.open(repo.stateCommonDir, readWaitMs(ctx));
+    return Ledger.open(repo.stateCommonDir, ctx.lockWaitMs);
   }
 
   close(): void {

@@ -1,6 +1,7 @@
 /** What verbs of the queue do with worktrees. The work itself is loaded when it is asked for: most calls don't. */
 import { DotbotError, type ErrorFacts } from "../error.ts";
 import type { Call } from "../op.ts";
+import { quote } from "../text.ts";
 import type { Moved, MoveInput } from "./ops/move.ts";
 
 /** How a completion that followed a `done` went. A refusal leaves the task done. */
@@ -41,6 +42,10 @@ export async function startInWorktree(
     pid,
     ...(started === null ? {} : { started }),
   });
+  if (made.setup.state === "failed")
+    call.note(
+      `setting up ${made.path} failed at ${quote(made.setup.command ?? "")}: \`dotbot wt status\` shows its output`,
+    );
   const moved = started ?? made.started;
   if (moved === null) throw new TypeError("the task wasn't started");
   return { ...moved, worktree: { path: made.path, branch: made.branch, base: made.base, baseSha: made.baseSha } };

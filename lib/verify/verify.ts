@@ -8,7 +8,8 @@ import { join } from "node:path";
 import type { Ctx } from "../ctx.ts";
 import { DotbotError } from "../error.ts";
 import { listNames, readContent, removeTree, statOrNull } from "../files.ts";
-import { operationIn, statusOf } from "../git/checkouts.ts";
+import { statusOf } from "../git/checkouts.ts";
+import { operationInProgress } from "../git/state.ts";
 import type { StatusEntry } from "../git/parse.ts";
 import { commitOf, treeOf } from "../git/refs.ts";
 import { requireTree, resolveRepo, samePath, type Repo } from "../git/repo.ts";
@@ -145,7 +146,7 @@ function scanCheck({ ok, counts, files }: ScanResult): Check {
 
 async function cleanCheck(ctx: Ctx, repo: Repo, workRoot: string): Promise<Check> {
   const check = { name: "git-clean", required: true } as const;
-  const operation = operationIn(repo.gitDir);
+  const operation = operationInProgress(repo.gitDir);
   if (operation !== null)
     return { ...check, status: "failed", message: `a ${operation} is in progress: end or abort it` };
   const { entries } = await statusOf(ctx, workRoot, { untracked: "all" });

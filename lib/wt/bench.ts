@@ -47,6 +47,15 @@ export async function locked<T>(bench: Bench, purpose: string, work: () => Promi
   });
 }
 
+/** The same bench for taking back what an interrupt cut short: the signal that ended the work doesn't end that as well. */
+export function unhurried(bench: Bench): Bench {
+  const call: Call = Object.create(Object.prototype, {
+    ...Object.getOwnPropertyDescriptors(bench.call),
+    signal: { value: new AbortController().signal, enumerable: true },
+  });
+  return { ...bench, call };
+}
+
 /** Whether the caller stands in a folder that is about to go. */
 export function callerIsIn(call: Pick<Call, "cwd">, path: string): boolean {
   const cwd = physical(call.cwd);

@@ -85,10 +85,17 @@ export async function completeTask(bench: Bench, named: TaskRow, input: Complete
     return await clearAway(bench, row, before, input);
   if (tip === null) {
     if (worktree === null) throw noWorktree(bench.call, row);
-    throw new DotbotError("NOT_FOUND", `the branch ${quote(branch)} of ${quote(row.name)} doesn't exist`, {
-      hint: "its commits may be among the kept ones",
-      example: "git for-each-ref refs/dotbot",
-    });
+    const now = await branchIn(bench, worktree);
+    throw new DotbotError(
+      "NOT_FOUND",
+      `the branch ${quote(branch)} of ${quote(row.name)} doesn't exist`,
+      now === null || worktree === null
+        ? { hint: "its commits may be among the kept ones", example: "git for-each-ref refs/dotbot" }
+        : {
+            hint: `its worktree is on ${quote(now)}: if that is the branch, give it its name back`,
+            example: `git -C ${shellWord(worktree.path)} branch -m ${shellWord(now)} ${shellWord(branch)}`,
+          },
+    );
   }
   const facts = worktree === null ? undefined : await requireReady(bench, row, worktree, input);
   requireVerified(bench, row, tip, input);
@@ -97,6 +104,13 @@ export async function completeTask(bench: Bench, named: TaskRow, input: Complete
     worktree === null || worktree.base === "" ? await defaultBase(bench) : worktree.base,
   );
   return await landWork(bench, { row, worktree, branch, goal, tip, facts }, input);
+}
+
+/** The branch that is checked out in a task's worktree; null when there is none. */
+async function branchIn(bench: Bench, worktree: TaskWorktree | null): Promise<string | null> {
+  if (worktree === null) return null;
+  const facts = await inspect(bench, { path: worktree.path, base: worktree.base, made: [] });
+  return facts.branch === null ? null : facts.branch.replace(/^refs\/heads\//, "");
 }
 
 async function defaultBase(bench: Bench): Promise<string> {

@@ -24,7 +24,7 @@ import { moveTask, type Moved, type MoveInput } from "../task/ops/move.ts";
 import { termsOf } from "../task/ops/terms.ts";
 import { quote, shellWord } from "../text.ts";
 import { makeLocal, resolveBase, type Base } from "./base.ts";
-import { nowStamp, wtExample, type Bench } from "./bench.ts";
+import { nowStamp, unhurried, wtExample, type Bench } from "./bench.ts";
 import { forget, record, type CreateEntry } from "./journal.ts";
 import { makeLinks } from "./links.ts";
 import { branchName, folderName, lockedFor, lockReason, type TaskWorktree } from "./model.ts";
@@ -97,7 +97,7 @@ export async function createWorktree(bench: Bench, row: TaskRow, input: CreateIn
     forget(bench.place.commonDir, name);
     return { worktree, created: true, reusedBranch: plan.reusesBranch, started };
   } catch (error) {
-    await takeBack(bench, name, entry, 2_000);
+    await takeBack(unhurried(bench), name, entry, 2_000);
     throw error;
   }
 }

@@ -53,7 +53,9 @@ export async function removeTask(bench: Bench, input: RemoveInput): Promise<Remo
   const what = `the worktree of ${quote(row.name)} (${row.id8}) can't be removed`;
   if (blockers.length > 0) {
     const force = blockers.every((it) => it.kind === "ignored") ? { discard_ignored: true } : { force_dirty: true };
-    const helps = blockers.every((it) => ["dirty", "untracked", "ignored", "submodule", "link"].includes(it.kind));
+    const helps = blockers.every((it) =>
+      ["dirty", "hidden", "untracked", "ignored", "submodule", "link"].includes(it.kind),
+    );
     throw refusal(what, blockers, helps ? wtExample(call, "remove", row.id8, force) : undefined);
   }
   const detached = facts.branch === null && facts.head !== null && facts.head !== tip ? facts.head : null;

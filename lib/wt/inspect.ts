@@ -3,16 +3,8 @@ import { join } from "node:path";
 
 import { DotbotError } from "../error.ts";
 import { foldersWith, isDirectory, listNames, lstatOrNull } from "../files.ts";
-import {
-  gitDirAt,
-  hiddenEdits,
-  indexOf,
-  linkedBothWays,
-  listCheckouts,
-  operationIn,
-  statusOf,
-  type IndexEntry,
-} from "../git/checkouts.ts";
+import { gitDirAt, hiddenEdits, indexOf, linkedBothWays, listCheckouts, statusOf, type IndexEntry } from "../git/checkouts.ts";
+import { operationInProgress } from "../git/state.ts";
 import { commonDirOf, headOf, isWithin, physical, samePath } from "../git/native.ts";
 import type { StatusEntry, WorktreeRecord } from "../git/parse.ts";
 import { branchRef, readRef } from "../git/refs.ts";
@@ -53,6 +45,7 @@ export async function inspect(bench: Bench, place: Place): Promise<WorktreeFacts
     branchTip: null,
     operation: null,
     dirty: [],
+    hidden: [],
     untracked: [],
     ignored: [],
     links: {},
@@ -111,10 +104,9 @@ export async function inspect(bench: Bench, place: Place): Promise<WorktreeFacts
     branch: ref,
     head: head.sha,
     branchTip,
-    operation: operationIn(gitDir),
-    dirty: [
-      ...new Set([...of("changed"), ...of("renamed"), ...of("unmerged"), ...(await hiddenEdits(call, path, index))]),
-    ].sort(),
+    operation: operationInProgress(gitDir),
+    dirty: [...of("changed"), ...of("renamed"), ...of("unmerged")].sort(),
+    hidden: await hiddenEdits(call, path, index),
     untracked: of("untracked"),
     ignored: ignored.filter((it) => !disposable(it) && !isMade(path, it, place.made)),
     links,
@@ -230,7 +222,7 @@ async function submodulesWithWork(
   }
   for (const at of gitDirsBelow(join(gitDir, "modules"))) {
     if (populated.has(physical(at) ?? at)) continue;
-    const why = await readable(async () => await commitsIn(ctx, tree, [`--git-dir=${at}`]));
+    const why = await readable(async () => await commitsIn(ctx, tree, [`--git-dir=${at}`, "--work-tree=."]));
     if (why !== null) found.push({ path: at.slice(join(gitDir, "modules").length + 1), why });
   }
   return found;

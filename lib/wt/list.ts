@@ -5,7 +5,8 @@ import { dirname } from "node:path";
 
 import { DotbotError } from "../error.ts";
 import { isDirectory } from "../files.ts";
-import { gitDirAt, linkedBothWays, listCheckouts, operationIn, type Operation } from "../git/checkouts.ts";
+import { gitDirAt, linkedBothWays, listCheckouts } from "../git/checkouts.ts";
+import { operationInProgress, type GitOperation } from "../git/state.ts";
 import { physical, samePath } from "../git/native.ts";
 import { parseStatus, type WorktreeRecord } from "../git/parse.ts";
 import { branchRef } from "../git/refs.ts";
@@ -31,7 +32,7 @@ export interface Listed {
   readonly merged: boolean | null;
   readonly locked: string | null;
   readonly createdAt: string | null;
-  readonly operation: Operation | null;
+  readonly operation: GitOperation | null;
   /** What is wrong with its place, or null. */
   readonly fault: "missing" | "moved" | "unregistered" | "no-task" | null;
   readonly setup: string;
@@ -91,7 +92,7 @@ export async function listWorktrees(bench: Bench): Promise<Listed[]> {
           task === null || head === null ? null : merged.has(`${task.id} ${head}`) || (own && counts?.ahead === 0),
         locked: record?.locked ?? null,
         createdAt: task === null || task.worktree.createdAt === "" ? null : task.worktree.createdAt,
-        operation: gitDir === null ? null : operationIn(gitDir),
+        operation: gitDir === null ? null : operationInProgress(gitDir),
         fault: faultOf(record, path, gitDir, row !== undefined && row.place !== "removed"),
         setup: task === null ? "none" : setupNow(task.worktree).state,
         slot: task === null || task.worktree.slot === 0 ? null : task.worktree.slot,

@@ -28,6 +28,8 @@ export interface WorktreeFacts {
   readonly operation: Operation | null;
   /** Tracked paths with uncommitted changes. */
   readonly dirty: readonly string[];
+  /** Tracked paths with changes that no status shows: git was told not to look at them. */
+  readonly hidden: readonly string[];
   readonly untracked: readonly string[];
   /** Ignored, and neither made by the set-up nor disposable. */
   readonly ignored: readonly string[];
@@ -56,6 +58,7 @@ export interface Blocker {
     | "other-branch"
     | "operation"
     | "dirty"
+    | "hidden"
     | "untracked"
     | "ignored"
     | "link"
@@ -211,6 +214,12 @@ function workBlockers(facts: WorktreeFacts, may: Permissions): Blocker[] {
   }
   if (!may.dirty) {
     paths("dirty", facts.dirty, "uncommitted change", "commit or discard them");
+    paths(
+      "hidden",
+      facts.hidden,
+      "change that git was told not to look at",
+      "commit or discard it, once `git update-index --no-assume-unchanged` or `--no-skip-worktree` has it looked at again",
+    );
     paths("untracked", facts.untracked, "untracked file", "commit, ignore or remove them");
     for (const { path, why } of facts.submodules) {
       blockers.push({

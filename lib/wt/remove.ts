@@ -84,7 +84,8 @@ export async function removeWorktree(
       : { facts: seen, blockers: removalBlockers(seen, removal.expected, removal.id8, removal.may) };
   if (blockers.length > 0) throw refusal(what, blockers);
   const kept: string[] = [];
-  for (const tip of removal.keep) kept.push(await keepTip(bench, removal.id8 ?? basename(removal.path), tip));
+  const tips = [...removal.keep, ...(await ownRefs(bench, facts.path))];
+  for (const tip of tips) kept.push(await keepTip(bench, removal.id8 ?? basename(removal.path), tip));
   const [keptRef = null] = kept;
   const entry: RemoveEntry = {
     op: "remove",
@@ -106,6 +107,13 @@ export async function removeWorktree(
   const branchDeleted = await carryOut(bench, name, entry, removal);
   emptyTrash(bench);
   return { trash: entry.trash, branchDeleted, keptRef };
+}
+
+/** Commits under names that only this worktree has, and that go with its registration. */
+async function ownRefs(bench: Bench, path: string): Promise<string[]> {
+  const gitDir = gitDirAt(path);
+  if (gitDir === null || !isDirectory(join(gitDir, "refs", "worktree"))) return [];
+  return [...new Set((await listRefs(bench.call, path, "refs/worktree/")).values())];
 }
 
 function entryName(entry: RemoveEntry): string {
@@ -226,11 +234,12 @@ export function toTrash(bench: Bench, path: string, what: "tree" | "registration
 export async function dropRegistration(bench: Bench, admin: string, key: string): Promise<string | null> {
   const { call, place } = bench;
   const head = headOf(admin, place.commonDir);
+  const sha = head === null || head.branch !== null ? null : head.sha;
   let keptRef: string | null = null;
-  if (head?.sha != null && head.branch === null && (await commitOf(call, place.mainRoot, head.sha)) !== null) {
-    const args = ["for-each-ref", "--count=1", "--format=%(refname)", `--contains=${head.sha}`];
+  if (sha !== null && (await commitOf(call, place.mainRoot, sha)) !== null) {
+    const args = ["for-each-ref", "--count=1", "--format=%(refname)", `--contains=${sha}`];
     const { stdout } = await git(call, args, { cwd: place.mainRoot, probe: true, okStatus: [0] });
-    if (stdout.trim() === "") keptRef = await keepTip(bench, key, head.sha);
+    if (stdout.trim() === "") keptRef = await keepTip(bench, key, sha);
   }
   toTrash(bench, admin, "registration");
   return keptRef;

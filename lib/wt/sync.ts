@@ -1,7 +1,8 @@
 /** Bringing the base into a task's branch, in the task's own worktree. The queue's files stay as the base has them. */
 import { DotbotError } from "../error.ts";
 import { advance } from "../git/advance.ts";
-import { gitDirAt, operationIn } from "../git/checkouts.ts";
+import { gitDirAt } from "../git/checkouts.ts";
+import { operationInProgress } from "../git/state.ts";
 import { forkPoint, workOf } from "../git/land.ts";
 import { commitTree, mergeCommits } from "../git/merge.ts";
 import { errorLines, parseNul } from "../git/parse.ts";
@@ -223,7 +224,7 @@ async function rebase(bench: Bench, row: TaskRow, worktree: TaskWorktree, source
     probe: true,
   });
   const gitDir = gitDirAt(cwd);
-  if (gitDir === null || operationIn(gitDir) === null) throw gitFailure(["rebase"], result);
+  if (gitDir === null || operationInProgress(gitDir) === null) throw gitFailure(["rebase"], result);
   return { outcome: "conflict", commit, conflicts: [...new Set(parseNul(list))] };
 }
 
@@ -236,7 +237,7 @@ async function abort(bench: Bench, worktree: TaskWorktree): Promise<Outcome> {
   const { call } = bench;
   const cwd = worktree.path;
   const gitDir = gitDirAt(cwd);
-  const operation = gitDir === null ? null : operationIn(gitDir);
+  const operation = gitDir === null ? null : operationInProgress(gitDir);
   if (operation === "merge" || operation === "rebase") await gitText(call, [operation, "--abort"], { cwd });
   else if (operation !== null)
     throw new DotbotError("REFUSED", `a ${operation} goes on in ${quote(cwd, 300)}, which no sync began`, {

@@ -155,7 +155,8 @@ export async function finishUndo(bench: Bench, name: string, entry: LandEntry): 
     putCompletion(tx, { ...done, undone: entry.move.to });
     // What had nothing to merge since has something again.
     for (const it of completions(bench.queue.ledger, next.taskId))
-      if (it.n > done.n && it.commit === it.old && it.undone === null) putCompletion(tx, { ...it, undone: entry.move.to });
+      if (it.n > done.n && it.commit === it.old && it.undone === null)
+        putCompletion(tx, { ...it, undone: entry.move.to });
     const row = tx.ledger.task(next.taskId);
     if (row === undefined || row.place === "removed") return;
     const doc = tx.document(row);

@@ -98,7 +98,6 @@ const CASES: Partial<Record<ErrorCode, Case>> = {
 /** Why a code has no case. */
 const UNREACHED: Partial<Record<ErrorCode, string>> = {
   UNVERIFIED: "git would have to succeed and then stop working within one call",
-  VERIFICATION_FAILED: "nothing throws it: findings are an answer with ok false, which has the same status",
   INTERNAL: "a way to provoke it would be a fault to mend",
 };
 

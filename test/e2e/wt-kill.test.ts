@@ -18,7 +18,8 @@ import { begin, checkoutState, work } from "./wt-kit.ts";
 
 const strace = requireTool("strace");
 const ALL = process.env["DOTBOT_TEST_ALL_KILLS"] === "1";
-const SAMPLE = 7;
+/** Points of each sort per command. */
+const SAMPLE = 8;
 
 interface Kind {
   readonly name: string;
@@ -266,9 +267,8 @@ describe.skipIf(!strace)("killed", () => {
         points += 1;
         await converges(bed, kind, expected, `in git ${n} at ${call} ${when}: ${gits[n - 1]}`);
       }
-      console.log(
-        `${kind.name}: ${points} kill points of ${calls.length} calls, ${2 * gits.length} at git's ends, ${inner.length} in git`,
-      );
+      const all = calls.length + 2 * gits.length + inner.length;
+      console.log(`» wt: ${points} of ${all} kill points (${kind.name})`);
     },
     900_000,
   );

@@ -10,7 +10,7 @@ import {
   loadSettings,
   machineSettingsPath,
   milliseconds,
-  SettingsSchema,
+  settingsSchema,
   settingsTable,
   settingsWithOrigin,
   settingValue,
@@ -49,7 +49,7 @@ describe("the table", () => {
   });
 
   test("the defaults put together are what the schema makes of nothing", () => {
-    expect(settingsWith([])).toEqual(v.parse(SettingsSchema, {}));
+    expect(settingsWith([])).toEqual(v.parse(settingsSchema(), {}));
   });
 
   test("every length of time is one", () => {
@@ -60,7 +60,7 @@ describe("the table", () => {
   });
 
   test("it is a JSON Schema, closed, with every key", () => {
-    const schema = jsonSchema(SettingsSchema);
+    const schema = jsonSchema(settingsSchema());
     expect(schema).toMatchObject({ type: "object", additionalProperties: false, required: [] });
     expect(schema["properties"]).toMatchObject({
       git: { properties: { base_branch: { anyOf: [{ type: "string" }, { type: "null" }], default: null } } },

@@ -284,7 +284,9 @@ async function readBranch(call: Call, op: AnyOperation, input: FinishInput): Pro
       },
     );
   }
-  const baseTip = await newestOf(call, base);
+  const local = input.merge === true ? await commitOf(call, repo.mainRoot, branchRef(base)) : null;
+  // A landing is on the base as it is here.
+  const baseTip = local ?? (await newestOf(call, base));
   if (baseTip === null)
     throw new DotbotError(
       "NOT_FOUND",

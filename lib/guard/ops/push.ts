@@ -16,8 +16,8 @@ export const pushedShape = {
   remoteSha: v.pipe(v.string(), v.description("What the remote has there now, asked after the push.")),
   outcome: v.picklist(["created", "updated", "up-to-date"]),
   pushedTo: v.pipe(
-    v.array(v.nullable(v.string())),
-    v.description("owner/repo of where it went; null where that is no host."),
+    v.array(v.string()),
+    v.description("Where it went: owner/repo, or the URL (without user info) where that is no host's."),
   ),
 };
 

@@ -7,7 +7,7 @@ import { DotbotError } from "../../error.ts";
 import { isDirectory, listNames, readBytes, statOrNull } from "../../files.ts";
 import { decodeUtf8, type JsonObject } from "../../json.ts";
 import { operation, type Call } from "../../op.ts";
-import { count, quote, stripControl } from "../../text.ts";
+import { asText, count, quote, stripControl } from "../../text.ts";
 import { fromBacklog, isBacklog } from "../import/backlog.ts";
 import { fromBeads, isBeads } from "../import/beads.ts";
 import { fromDotbot4, isDotbot4 } from "../import/dotbot4.ts";
@@ -173,7 +173,7 @@ function shown(task: ForeignTask, id: string) {
   return {
     id,
     from: task.id,
-    name: stripControl(String(task.fields["name"] ?? task.id)),
+    name: stripControl(asText(task.fields["name"] ?? task.id)),
     status: task.status,
     file: task.file,
   };

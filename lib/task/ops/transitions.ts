@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { DotbotError } from "../../error.ts";
 import type { JsonObject } from "../../json.ts";
 import { operation, type Call } from "../../op.ts";
-import { asText } from "../../text.ts";
+import { asText, paint, type Style } from "../../text.ts";
 import { isObject, SKIP_REASONS } from "../model.ts";
 import { discardWorktree, startInWorktree } from "../worktree.ts";
 import { claimShape, namedTask, withQueue } from "./common.ts";
@@ -46,7 +46,10 @@ export const start = operation({
     { given, run: "task start --next --owner ada", does: "begin the next task, held by ada" },
   ],
   output: v.union([v.object({ ...move.output.entries, worktree: v.optional(worktreeShape) }), nextOutput]),
-  text: (result, style) => (isMoved(result) ? moveText(result, style) : nextText(result, style)),
+  text: (result, style) =>
+    isMoved(result)
+      ? moveText(result, style) + ("worktree" in result ? worktreeLine(result.worktree, style) : "")
+      : nextText(result, style),
   ids: (result) => (result.task === null ? [] : [asText(result.task["id"])]),
   status: (result) => (result.task === null ? 1 : 0),
   input: v.strictObject({
@@ -83,6 +86,12 @@ export const start = operation({
     return task === null || !isMoved(next) ? next : await startInWorktree(call, { ...input, task_id: task }, next);
   },
 });
+
+function worktreeLine(worktree: v.InferOutput<typeof worktreeShape> | undefined, style: Style): string {
+  if (worktree === undefined) return "";
+  const { path, branch, base, baseSha } = worktree;
+  return `  in ${paint(style, "bold", path)}\n  branch ${branch ?? ""} from ${base} ${paint(style, "dim", baseSha.slice(0, 12))}\n`;
+}
 
 function isMoved(result: Moved | Next): result is Moved {
   return "changed" in result;
