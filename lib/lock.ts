@@ -8,7 +8,8 @@ import type { Ctx } from "./ctx.ts";
 import { DotbotError } from "./error.ts";
 import { readText, writeHint } from "./files.ts";
 import { quote } from "./text.ts";
-import { ledgerFolder, tryLock } from "./task/ledger.ts";
+import { tryLock } from "./sqlite.ts";
+import { ledgerFolder } from "./task/ledger.ts";
 
 type LockCtx = Pick<Ctx, "lockWaitMs" | "signal" | "pid">;
 

@@ -44,13 +44,10 @@ export function definitions(tools: readonly Tool[], operations: readonly AnyOper
   return tools.map((tool) => definitionOf(tool, listing, (text) => inToolWords(text, { op: tool.op, operations })));
 }
 
-/** Takes a session, for the claim that it may hold, but makes no task and moves none. */
-const SESSION_OPTIONAL: ReadonlySet<string> = new Set(["task claim", "task edit", "wt remove", "wt sync"]);
-
 /** Whether the operation writes a task's history, which has to say in whose session. */
 function recordsSession(op: AnyOperation): boolean {
   const takes = ["session_id", "branch", "commit"].every((name) => name in op.input.entries);
-  return takes && op.effect !== "read" && !SESSION_OPTIONAL.has(op.name);
+  return takes && op.effect !== "read" && op.session !== "optional";
 }
 
 function inputOf(op: AnyOperation, requireSession: boolean): InputSchema {

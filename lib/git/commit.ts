@@ -148,7 +148,8 @@ async function namedPlan(
   const unmerged = found.filter(({ kind }) => kind === "unmerged");
   if (unmerged.length > 0) throw conflicts(unmerged);
   const operation = operationInProgress(tree.gitDir);
-  if (operation === "merge" || operation === "cherry-pick") {
+  // What a pick between two commits of a series leaves doesn't stop git, and its head does, in a rebase as well.
+  if (operation !== null && HEADS.some((head) => lstatOrNull(join(tree.gitDir, head)) !== null)) {
     throw new DotbotError("REFUSED", `a ${operation} is in progress, and git commits all of it or nothing`, {
       hint: `stage what is resolved, and end the ${operation} by committing without naming files`,
     });
@@ -178,6 +179,9 @@ async function namedPlan(
     concludes: () => false,
   };
 }
+
+/** Files in a git dir with which git makes no commit of named paths alone. */
+const HEADS = ["MERGE_HEAD", "CHERRY_PICK_HEAD"] as const;
 
 function bothPaths({ path, from }: StatusEntry): string[] {
   return from === undefined ? [path] : [path, from];

@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 import { DotbotError } from "../error.ts";
 import { quote } from "../text.ts";
-import { tryLock } from "../task/ledger.ts";
+import { tryLock } from "../sqlite.ts";
 import { git, gitFailure, type GitCtx, type GitResult } from "./run.ts";
 
 export interface IndexCtx extends GitCtx {

@@ -12,6 +12,7 @@ import { DotbotError } from "../error.ts";
 import { exists, listNames, readBytes, removeFile, stampOf, type Stamp } from "../files.ts";
 import type { Repo } from "../git/repo.ts";
 import { asNumber, decodeUtf8, type JsonObject, parseJson, tryParseJson } from "../json.ts";
+import { isDamage } from "../sqlite.ts";
 import { count, quote } from "../text.ts";
 import {
   type BrokenFile,
@@ -24,7 +25,7 @@ import {
   rankOf,
   type Taken,
 } from "./intake.ts";
-import { type FileRow, isDamage, Ledger, ledgerFolder, setAside, type TaskRow, type Undrawn } from "./ledger.ts";
+import { type FileRow, Ledger, ledgerFolder, setAside, type TaskRow, type Undrawn } from "./ledger.ts";
 import { isObject, timestamp } from "./model.ts";
 import { Tx } from "./tx.ts";
 import {

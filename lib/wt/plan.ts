@@ -4,7 +4,7 @@
  * Invariant: nothing that would go is left unnamed. A fact that couldn't be found out counts against going on.
  */
 import { DotbotError, type ErrorCode } from "../error.ts";
-import type { Operation } from "../git/checkouts.ts";
+import type { GitOperation } from "../git/state.ts";
 import { count, quote } from "../text.ts";
 import type { LinkState } from "./links.ts";
 import { lockedFor } from "./model.ts";
@@ -25,7 +25,7 @@ export interface WorktreeFacts {
   readonly head: string | null;
   /** Where that branch stands by its own. */
   readonly branchTip: string | null;
-  readonly operation: Operation | null;
+  readonly operation: GitOperation | null;
   /** Tracked paths with uncommitted changes. */
   readonly dirty: readonly string[];
   /** Tracked paths with changes that no status shows: git was told not to look at them. */

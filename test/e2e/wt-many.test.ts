@@ -68,7 +68,7 @@ describe("many at once", () => {
     await using world = await makeWorld();
     write(world.main, { ".bot/.control/settings.json": '{"worktree":{"post_create":["true"]}}' });
     const wt = await begin(world, "One");
-    const holder = new URL("../../lib/task/ledger.ts", import.meta.url).pathname;
+    const holder = new URL("../../lib/sqlite.ts", import.meta.url).pathname;
     const script = `import { tryLock } from ${JSON.stringify(holder)}; import { writeFileSync } from "node:fs"; const lock = tryLock(${JSON.stringify(join(world.main, ".git/dotbot/lock.db"))}); if (lock === null) throw new Error("held"); writeFileSync(${JSON.stringify(join(world.main, ".git/dotbot/lock-holder"))}, "4711 wt create by hand\\n"); console.log("held"); await Bun.sleep(60000);`;
     const child = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "inherit" });
     const reader = child.stdout.getReader();

@@ -35,7 +35,7 @@ const RULES: readonly Rule[] = [
   {
     what: "randomness",
     call: /\bMath\.random\(|\bcrypto\.randomUUID\(|\brandomUUID\(/,
-    in: ["cmd/host.ts", "lib/task/ledger.ts"],
+    in: ["cmd/host.ts", "lib/task/ledger-database.ts"],
     why: "Ids come from ctx.uuid; the ledger alone draws lots, for how long it waits for a lock.",
   },
   {

@@ -59,8 +59,8 @@ test("each door to the world has one file", () => {
     ],
     [
       /^bun:sqlite$/,
-      ["lib/task/ledger.ts"],
-      "One file knows the schema and the transactions, and so can keep them right.",
+      ["lib/sqlite.ts"],
+      "One file knows how a database is opened and what its errors mean; the ledger's schema and transactions are lib/task/ledger*.ts.",
     ],
     [
       /^(node:)?child_process$/,
@@ -135,7 +135,8 @@ test("pure files import pure files only", () => {
     "lib/git/run.ts",
     "lib/shell.ts",
     "lib/process.ts",
-    "lib/task/ledger.ts",
+    "lib/sqlite.ts",
+    "lib/task/ledger-database.ts",
     "cmd/host.ts",
   ]);
   const trail = (path: string, seen: Set<string>): string | null => {

@@ -29,6 +29,7 @@ export const branchCreate = operation({
   examples: [{ given: ["init"], run: "guard branch create fix-typo", does: "a new branch, checked out" }],
   effect: "write",
   target: { rule: "guard", op: "branch_create" },
+  toolset: "all",
   input: v.strictObject({
     name: nameField("The new branch."),
     from: v.optional(v.pipe(v.string(), v.description("A branch or commit to begin at. By default HEAD."))),
@@ -151,6 +152,7 @@ export const branchDelete = operation({
   ],
   effect: "destroy",
   target: { rule: "guard", op: "branch_delete" },
+  toolset: "all",
   input: v.strictObject({ name: nameField("The branch to delete."), ...guardFields }),
   output: v.object({
     ...echoOutput,

@@ -19,6 +19,7 @@ export const identity = operation({
   effect: "read",
   idempotent: true,
   target: { rule: "guard", op: "read" },
+  toolset: "all",
   input: v.strictObject(guardFields),
   output: v.object({
     ...echoOutput,

@@ -24,6 +24,7 @@ export const pull = operation({
   idempotent: true,
   openWorld: true,
   target: { rule: "guard", op: "pull" },
+  toolset: "all",
   input: v.strictObject({
     branch: branchField("The branch at the remote. By default the one that the checked-out branch follows."),
     remote: remoteField,

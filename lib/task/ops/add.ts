@@ -160,6 +160,7 @@ export const addBulk = operation({
   ],
   effect: "write",
   target: { rule: "queue" },
+  toolset: "all",
   positional: [{ field: "tasks" }],
   input: v.strictObject({
     tasks: v.pipe(

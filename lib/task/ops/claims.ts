@@ -177,6 +177,7 @@ export const claim = operation({
   ],
   effect: "write",
   target: { rule: "queue" },
+  session: "optional",
   positional: [{ field: "task_id", optional: true, variadic: true }],
   batch: "task_id",
   complete: { task_id: "task" },

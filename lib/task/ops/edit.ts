@@ -61,6 +61,8 @@ export const edit = operation({
   effect: "write",
   idempotent: true,
   target: { rule: "queue" },
+  session: "optional",
+  toolset: "all",
   positional: [{ field: "task_id", optional: true }],
   input: v.strictObject({
     ...taskField,

@@ -451,6 +451,7 @@ export const split = operation({
   ],
   effect: "write",
   target: { rule: "queue" },
+  toolset: "all",
   positional: [{ field: "task_id" }],
   complete: { task_id: "task" },
   input: v.strictObject({

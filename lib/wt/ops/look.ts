@@ -54,6 +54,7 @@ export const list = operation({
   examples: [{ given, run: "wt list", does: "where work goes on" }],
   effect: "read",
   target: { rule: "queue" },
+  toolset: "all",
   input: v.strictObject({ ...dirField }),
   output: v.object({
     worktrees: v.array(listedShape),
