@@ -99,7 +99,7 @@ function facts(op: AnyOperation, onMcp: boolean): string {
           ? "works on the repository's queue"
           : "works on one checkout";
   const tool = onMcp
-    ? `Tool \`${toolName(op)}\`${op.toolset === "all" ? " (toolset `all`)" : ""}`
+    ? `Tool \`${toolName(op)}\`${(op.toolset ?? "default") === "default" ? "" : " (toolset `all`)"}`
     : "No tool: command line only";
   const nature = [
     op.effect,

@@ -105,8 +105,11 @@ export interface Operation<I extends InputSchema = InputSchema, O extends Output
   /** It talks to something beyond this machine (a remote, a forge). */
   readonly openWorld?: boolean;
   readonly target: TargetRule;
-  /** `all`: agents need it rarely, and pay for every tool in each conversation; it is in the tool list when asked for. */
-  readonly toolset?: "default" | "all";
+  /**
+   * Agents pay for every tool in each conversation. `people`: of everyday use on a command line, and rarely called by an agent;
+   * `all`: rare for everybody. Both are in the tool list only when all tools are asked for.
+   */
+  readonly toolset?: "default" | "people" | "all";
   /**
    * Whether a tool's caller has to say in whose session it works, where the operation takes a session: it has to where a task's
    * history is written, which is the rule. `optional`: the session is taken for the claim that it may hold, and no task moves.

@@ -19,7 +19,7 @@ export function isTool(op: AnyOperation): boolean {
 export function isOffered(op: AnyOperation, { toolsets, readOnly }: Offer): boolean {
   if (readOnly && op.effect !== "read") return false;
   if (toolsets.includes("all")) return true;
-  return op.toolset !== "all" && toolsets.some((set) => set === nounOf(op));
+  return (op.toolset ?? "default") === "default" && toolsets.some((set) => set === nounOf(op));
 }
 
 function nounOf(op: AnyOperation): string {

@@ -8,7 +8,7 @@ type ObjectSchema = JsonSchema & { readonly type: "object" };
 
 /** Fields with the same name and meaning in many tools, in few words; the instructions say the rest, once for all of them. */
 const BRIEF: Readonly<Record<string, string>> = {
-  task_id: "Id or slug",
+  task_id: "",
   session_id: "From env (CLAUDE_SESSION_ID, …), or unknown",
   branch: "",
   commit: "",
@@ -18,7 +18,7 @@ const BRIEF: Readonly<Record<string, string>> = {
   steal: "Reason to take it over",
   ttl: "As 30m",
   pid: "",
-  dir: "Absolute",
+  dir: "",
   owner_repo: "",
   expect_sha: "HEAD must be this",
 };

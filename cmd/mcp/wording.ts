@@ -36,24 +36,27 @@ export async function failureText(facts: ErrorFacts, words: Toolwords): Promise<
 /** `run \`dotbot task list\`` → `run task_list`; `--steal` → `steal`. */
 export function inToolWords(text: string, { operations, op }: Speaker): string {
   if (!/dotbot |--/.test(text)) return text;
-  return text
-    .replaceAll(
-      /`dotbot ([^`]+)`|\bdotbot ((?:task|wt|guard|doctor|config|init|status)\b(?: [a-z][a-z-]*){0,2})/g,
-      (whole, quoted: string, bare: string) => {
-        const said = quoted ?? bare;
-        const words = said.split(/\s+/);
-        const named = operationOf(words, operations);
-        if (named === undefined || !isTool(named.op))
-          return quoted === undefined ? whole : `the command ${words.slice(0, 2).join(" ")}`;
-        return [toolName(named.op), ...words.slice(named.used)].join(" ");
-      },
-    )
-    .replaceAll(/(?<![\w-])--(no-)?([a-z][a-z-]*)/g, (whole, no: string | undefined, name: string) => {
-      const own = flagsOf(op).find((flag) => flag.name === name && flag.field !== null);
-      if (own?.field) return own.inverted === (no !== undefined) ? own.field.name : `${own.field.name}: false`;
-      const elsewhere = operations.flatMap(flagsOf).find((flag) => flag.name === name && flag.field !== null);
-      return elsewhere?.field?.name ?? (GLOBAL_FLAGS.some((flag) => flag.name === name) ? name : whole);
-    });
+  return (
+    text
+      .replaceAll(
+        /`dotbot ([^`]+)`|\bdotbot ((?:task|wt|guard|doctor|config|init|status)\b(?: [a-z][a-z-]*){0,2})/g,
+        (whole, quoted: string, bare: string) => {
+          const said = quoted ?? bare;
+          const words = said.split(/\s+/);
+          const named = operationOf(words, operations);
+          if (named === undefined || !isTool(named.op))
+            return quoted === undefined ? whole : `the command ${words.slice(0, 2).join(" ")}`;
+          return [toolName(named.op), ...words.slice(named.used)].join(" ");
+        },
+      )
+      // In quotes stands what the caller gave.
+      .replaceAll(/(?<![\w"-])--(no-)?([a-z][a-z-]*)/g, (whole, no: string | undefined, name: string) => {
+        const own = flagsOf(op).find((flag) => flag.name === name && flag.field !== null);
+        if (own?.field) return own.inverted === (no !== undefined) ? own.field.name : `${own.field.name}: false`;
+        const elsewhere = operations.flatMap(flagsOf).find((flag) => flag.name === name && flag.field !== null);
+        return elsewhere?.field?.name ?? (GLOBAL_FLAGS.some((flag) => flag.name === name) ? name : whole);
+      })
+  );
 }
 
 async function exampleCall(facts: ErrorFacts, words: Toolwords): Promise<string | null> {
@@ -109,7 +112,10 @@ async function fieldsFrom(
       const texts = values.filter((value) => value.flag === flag.name).map((value) => value.text);
       if (texts.length === 0) continue;
       if (flag.name === "dir") fields["dir"] = texts.at(-1);
-      else if (flag.field !== null) fields[flag.field.name] = await valueOf(flag, texts, NOTHING);
+      else if (flag.field !== null) {
+        if (op.flags?.[flag.field.name]?.cliOnly === true) return null;
+        fields[flag.field.name] = await valueOf(flag, texts, NOTHING);
+      }
     }
     const rest = [...values.filter((value) => value.flag === null), ...(after ?? [])].map((value) => value.text);
     for (const place of op.positional ?? []) {

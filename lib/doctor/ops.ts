@@ -75,6 +75,7 @@ const doctorFix = operation({
     "Does what doctor lists with fix.kind auto, one by one, then looks again: findings are what is left. Nothing that could lose work is touched.",
   examples: [{ given: ["init"], run: "doctor --fix --yes", does: "the same on the command line" }],
   effect: "write",
+  toolset: "people",
   idempotent: true,
   surfaces: ["mcp"],
   input: v.strictObject(fields),

@@ -81,7 +81,7 @@ async function advanceCheckout(
       return null;
     });
     if (refused !== null) return refused;
-    const result = await git(ctx, [...MERGE, "--end-of-options", move.to], {
+    const result = await git(ctx, [...FAST_FORWARD, "--end-of-options", move.to], {
       cwd: checkout,
       env: { ...workMark(place.commonDir), ...withoutMergeOptions(move.ref) },
     });
@@ -111,7 +111,7 @@ async function orRefusal<T>(step: () => Promise<T>): Promise<T | DotbotError> {
 }
 
 /** Whatever the user's configuration says: only a fast-forward, nothing stashed, nothing overwritten, nobody asked. */
-const MERGE = [
+export const FAST_FORWARD = [
   "-c",
   "merge.autoStash=false",
   "-c",
@@ -135,7 +135,7 @@ const MERGE = [
 ] as const;
 
 /** `branch.<name>.mergeOptions` stand before the options given. In variables: a branch's name may have "=" in it. */
-function withoutMergeOptions(ref: string): Record<string, string> {
+export function withoutMergeOptions(ref: string): Record<string, string> {
   return {
     GIT_CONFIG_COUNT: "1",
     GIT_CONFIG_KEY_0: `branch.${ref.slice("refs/heads/".length)}.mergeOptions`,

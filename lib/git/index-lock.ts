@@ -55,16 +55,18 @@ export async function withIndexLock<T>(
   }
 }
 
-/** Runs one command of git that writes the index and the tree of a checkout, alone and with its hooks. */
+/** Runs one command of git that writes the index and the tree of a checkout, alone and with its hooks; `set`: environment for it. */
 export async function writeTree(
   ctx: IndexCtx,
   tree: { readonly workRoot: string; readonly gitDir: string },
   args: readonly string[],
+  set: Readonly<Record<string, string>> = {},
 ): Promise<GitResult> {
   return await withIndexLock(
     ctx,
     tree.gitDir,
-    async (env) => await retryLocked(ctx, async () => await git(ctx, args, { cwd: tree.workRoot, env })),
+    async (env) =>
+      await retryLocked(ctx, async () => await git(ctx, args, { cwd: tree.workRoot, env: { ...set, ...env } })),
   );
 }
 

@@ -46,7 +46,11 @@ export async function chooseRemote(
       `${quote(hideUserInfo(wanted.remote))} isn't a configured remote of ${quote(repo.mainRoot, 200)}`,
       {
         hint: names.length === 0 ? "it has none" : `its remotes: ${names.join(", ")}`,
-        details: { remote: hideUserInfo(wanted.remote), remotes: names, ...(near === undefined ? {} : { nearest: near }) },
+        details: {
+          remote: hideUserInfo(wanted.remote),
+          remotes: names,
+          ...(near === undefined ? {} : { nearest: near }),
+        },
       },
     );
   }
@@ -65,12 +69,12 @@ export async function chooseRemote(
   // "." is a branch that follows a local one: no remote.
   const configured = [...forPush, ...own].find((name) => name !== null && name !== ".");
   const chosen = configured ?? (names.length === 1 ? names[0] : undefined);
-  const ask = (why: string, named = names.includes("origin") ? "origin" : names[0]): DotbotError =>
+  const ask = (why: string): DotbotError =>
     refused(call, op, input, {
       why,
       missing: ["remote"],
       hint: `give remote: ${names.join(", ")}`,
-      works: { remote: named },
+      works: { remote: names.includes("origin") ? "origin" : names[0] },
       candidates: names,
     });
   if (chosen === undefined || chosen === null)
@@ -81,7 +85,6 @@ export async function chooseRemote(
     const goesTo = placesOf(remote).join(" and ");
     throw ask(
       `what is fetched from ${quote(chosen)} and what is pushed to it are different repositories (pushes go to ${goesTo})`,
-      chosen,
     );
   }
   return remote;

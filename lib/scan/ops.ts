@@ -60,7 +60,7 @@ const guardScan = operation({
   effect: "read",
   idempotent: true,
   target: { rule: "tree" },
-  toolset: "all",
+  toolset: "people",
   input: v.strictObject({
     staged: v.optional(v.pipe(v.boolean(), v.description("Only what the index adds to HEAD, read from the index."))),
     all: v.optional(v.pipe(v.boolean(), v.description("Every tracked file."))),

@@ -15,6 +15,7 @@ import {
   removeFile,
   rename,
   renameIfThere,
+  type Stamp,
   stampOf,
   syncDirectory,
   TEMP_PREFIX,
@@ -23,8 +24,7 @@ import {
 } from "../files.ts";
 import { canonicalHashText, decodeUtf8 } from "../json.ts";
 import { type Life, lifeOf, markOf, type ProcessMark } from "../process.ts";
-import type { TaskRow } from "./ledger.ts";
-import { hashOf, ledgerFolder } from "./ledger.ts";
+import { type FileRow, hashOf, ledgerFolder, type TaskRow } from "./ledger.ts";
 import { STATUSES, type Status } from "./model.ts";
 
 export const ARCHIVE = "archive";
@@ -38,6 +38,19 @@ export function tasksFolder(stateRoot: string): string {
 /** The folder in which a task's file belongs, or null when it is out of the queue. */
 export function folderOf(row: Pick<TaskRow, "place" | "status">): Folder | null {
   return row.place === "removed" ? null : row.place === "archive" ? ARCHIVE : row.status;
+}
+
+/** `todo/a.json`, as the ledger keeps it. */
+export function placeParts(place: string): [Folder, string] {
+  const [folder, ...rest] = place.split("/") as [Folder, ...string[]];
+  return [folder, rest.join("/")];
+}
+
+/** Whether a file is, by its stamp alone, the one that the ledger knows. */
+export function isSame(row: Pick<FileRow, "size" | "mtimeMs">, stamp: Stamp | null): boolean {
+  return (
+    stamp !== null && row.mtimeMs !== null && stamp.size === row.size && Math.abs(stamp.mtimeMs - row.mtimeMs) < 0.01
+  );
 }
 
 /** Content of a file as the ledger knows it. */

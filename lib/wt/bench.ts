@@ -47,13 +47,15 @@ export async function locked<T>(bench: Bench, purpose: string, work: () => Promi
   });
 }
 
-/** The same bench for taking back what an interrupt cut short: the signal that ended the work doesn't end that as well. */
-export function unhurried(bench: Bench): Bench {
+/** Takes back what an interrupt cut short: the signal that ended the work doesn't end that as well. */
+export async function unhurried(bench: Bench, verb: string, work: (bench: Bench) => Promise<void>): Promise<void> {
+  if (!bench.call.signal.aborted) return await work(bench);
   const call: Call = Object.create(Object.prototype, {
     ...Object.getOwnPropertyDescriptors(bench.call),
     signal: { value: new AbortController().signal, enumerable: true },
   });
-  return { ...bench, call };
+  // The queue that is open heeds the signal that it was opened with.
+  await withBench(call, verb, work);
 }
 
 /** Whether the caller stands in a folder that is about to go. */

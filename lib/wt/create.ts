@@ -97,7 +97,7 @@ export async function createWorktree(bench: Bench, row: TaskRow, input: CreateIn
     forget(bench.place.commonDir, name);
     return { worktree, created: true, reusedBranch: plan.reusesBranch, started };
   } catch (error) {
-    await takeBack(unhurried(bench), name, entry, 2_000);
+    await unhurried(bench, "wt create", async (calm) => await takeBack(calm, name, entry, 2_000));
     throw error;
   }
 }

@@ -3,7 +3,15 @@ import { join } from "node:path";
 
 import { DotbotError } from "../error.ts";
 import { foldersWith, isDirectory, listNames, lstatOrNull } from "../files.ts";
-import { gitDirAt, hiddenEdits, indexOf, linkedBothWays, listCheckouts, statusOf, type IndexEntry } from "../git/checkouts.ts";
+import {
+  gitDirAt,
+  hiddenEdits,
+  indexOf,
+  linkedBothWays,
+  listCheckouts,
+  statusOf,
+  type IndexEntry,
+} from "../git/checkouts.ts";
 import { operationInProgress } from "../git/state.ts";
 import { commonDirOf, headOf, isWithin, physical, samePath } from "../git/native.ts";
 import type { StatusEntry, WorktreeRecord } from "../git/parse.ts";

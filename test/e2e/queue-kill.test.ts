@@ -4,7 +4,7 @@
  * ours is left lying about.
  */
 import { describe, expect, test } from "bun:test";
-import { cpSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { dotbot } from "../kit/binary.ts";
@@ -28,6 +28,9 @@ interface Kind {
   readonly inevitable?: boolean;
 }
 
+/** Older than any tick of a clock: what is noted of a file or folder depends on that. */
+const LONG_AGO = new Date("2024-01-01T00:00:00Z");
+
 const KINDS: readonly Kind[] = [
   { name: "add", args: ["task", "add", "A new task", "--criteria", "it is there", "--depends-on", taskId(2)] },
   { name: "edit", args: ["task", "edit", taskId8(1), "--description", "other words", "--tag", "x"] },
@@ -46,6 +49,7 @@ const KINDS: readonly Kind[] = [
     before: (root) => {
       const path = join(tasksFolder(root), "todo", taskFileName(1));
       writeFileSync(path, readFileSync(path, "utf8").replace("What task 1 is about.", "What a person wrote."));
+      utimesSync(path, LONG_AGO, LONG_AGO);
     },
   },
 ];
@@ -152,6 +156,13 @@ class Bed implements Disposable {
     const root = this.world.path(`copy-${this.serial}`);
     cpSync(from, root, { recursive: true, preserveTimestamps: true });
     if (from === this.world.main) this.kind.before?.(root);
+    // What is noted of folders depends on whether they are older than a tick of the clock: here all of them are.
+    for (const folder of [
+      tasksFolder(root),
+      ...readdirSync(tasksFolder(root)).map((name) => join(tasksFolder(root), name)),
+    ]) {
+      if (statSync(folder).isDirectory()) utimesSync(folder, LONG_AGO, LONG_AGO);
+    }
     return root;
   }
 

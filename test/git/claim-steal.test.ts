@@ -8,7 +8,7 @@ import { claim, heartbeat, release } from "../../lib/task/ops/claims.ts";
 import { history } from "../../lib/task/ops/history.ts";
 import { show } from "../../lib/task/ops/show.ts";
 import { reset, start } from "../../lib/task/ops/transitions.ts";
-import { makeWorld, refusal, type Loose } from "../kit/call.ts";
+import { inProcess, refusal, type Loose } from "../kit/call.ts";
 
 describe("taking over a claim goes into history, whichever verb does it", () => {
   test.each([
@@ -17,7 +17,7 @@ describe("taking over a claim goes into history, whichever verb does it", () => 
     ["start", start, "bob"],
     ["release", release, undefined],
   ] as const)("%s", async (_, op, holder) => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(add, { name: "A" });
     await world.call(start, { task_id: "A", owner: "ann" });
     const taken = await world.call(op, { task_id: "A", owner: "bob", steal: "she left" });
@@ -29,7 +29,7 @@ describe("taking over a claim goes into history, whichever verb does it", () => 
   });
 
   test("as one line, whoever is named in it", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(add, { name: "A" });
     await world.call(claim, { task_id: "A", owner: "an\u001b[31mn\n" });
     await world.call(claim, { task_id: "A", owner: "bob", steal: "she\nleft\u2028" });
@@ -38,7 +38,7 @@ describe("taking over a claim goes into history, whichever verb does it", () => 
   });
 
   test("and nothing without a reason", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(add, { name: "A" });
     await world.call(claim, { task_id: "A", owner: "ann" });
     expect(await refusal(world.call(claim, { task_id: "A", owner: "bob", steal: " " }))).toMatchObject({
@@ -48,7 +48,7 @@ describe("taking over a claim goes into history, whichever verb does it", () => 
 });
 
 test("a task whose file was moved to done by hand is held by nobody, and shown as done", async () => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   await world.call(add, { name: "A" });
   const { path } = (await world.call(start, { task_id: "A", owner: "ann" })).result;
   const folder = join(world.repo, ".bot", "workspace", "tasks", "done");

@@ -12,7 +12,7 @@ import { resolve } from "../../lib/task/ops/resolve.ts";
 import { load, save } from "../../lib/task/ops/save.ts";
 import { show } from "../../lib/task/ops/show.ts";
 import { start } from "../../lib/task/ops/transitions.ts";
-import { makeWorld, refusal, type Loose } from "../kit/call.ts";
+import { inProcess, refusal, type Loose } from "../kit/call.ts";
 import { run } from "../kit/git.ts";
 
 type Clone = (op: AnyOperation, input?: Readonly<Record<string, unknown>>) => Promise<Loose>;
@@ -26,7 +26,7 @@ interface Pair extends AsyncDisposable {
 
 /** Two clones with one task, "A", that both know. */
 async function pair(): Promise<Pair> {
-  const world = await makeWorld();
+  const world = await inProcess();
   const remote = world.dir.path("remote.git");
   const clone = world.dir.path("clone");
   await run(world.dir.root, "clone", "--quiet", "--bare", world.repo, remote);

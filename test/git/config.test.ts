@@ -6,7 +6,7 @@ import { describe, expect, test } from "bun:test";
 import { CONFIG_OPERATIONS } from "../../lib/config/ops.ts";
 import type { AnyOperation } from "../../lib/op.ts";
 import { machineSettingsPath, settingsTable, sharedSettingsPath } from "../../lib/settings.ts";
-import { makeWorld, type World } from "../kit/call.ts";
+import { inProcess, type InProcess } from "../kit/call.ts";
 import { gitEnv, makeRepo, rejection, run } from "../kit/git.ts";
 
 const op = (name: string): AnyOperation => {
@@ -14,7 +14,7 @@ const op = (name: string): AnyOperation => {
   if (found === undefined) throw new Error(`no config ${name}`);
   return found;
 };
-const shared = (world: World): string => sharedSettingsPath(world.repo);
+const shared = (world: InProcess): string => sharedSettingsPath(world.repo);
 const put = (path: string, content: string): void => {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, content);
@@ -64,7 +64,7 @@ describe("set and unset", () => {
     ],
   ];
   test.each(EDITS)("%s", async (_what, before, key, value, after) => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     if (before !== null) put(shared(world), before);
     const input = value === null ? { key } : { key, value };
     const { result } = await world.call(op(value === null ? "unset" : "set"), input);
@@ -80,7 +80,7 @@ describe("set and unset", () => {
   });
 
   test("the same again changes nothing, not even the file's time", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     const input = { key: "lock.wait", value: "1m" };
     await world.call(op("set"), input);
     const before = lstatSync(shared(world)).mtimeMs;
@@ -89,7 +89,7 @@ describe("set and unset", () => {
   });
 
   test("unset without a file makes none", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     expect((await world.call(op("unset"), { key: "lock.wait" })).result).toMatchObject({
       changed: false,
       value: "10s",
@@ -98,14 +98,14 @@ describe("set and unset", () => {
   });
 
   test("--machine writes the file that isn't shared", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(op("set"), { key: "lock.wait", value: "1m", machine: true });
     expect(JSON.parse(readFileSync(machineSettingsPath(world.repo), "utf8"))).toEqual({ lock: { wait: "1m" } });
     expect(existsSync(shared(world))).toBe(false);
   });
 
   test("what a heavier layer hides is told", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     const env = { ...gitEnv(), DOTBOT_LOCK_WAIT: "5s" };
     const text = await world.text(op("set"), { key: "lock.wait", value: "1m" }, { env });
     expect(text).toBe(
@@ -114,7 +114,7 @@ describe("set and unset", () => {
   });
 
   test("from a linked worktree the main checkout's file is changed", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await run(world.repo, "worktree", "add", "-q", "-b", "feat", world.dir.path("feat"));
     const { result } = await world.call(op("set"), { key: "lock.wait", value: "1m" }, { cwd: world.dir.path("feat") });
     expect(result).toMatchObject({ file: shared(world), repoPath: world.repo, branch: "main" });
@@ -122,7 +122,7 @@ describe("set and unset", () => {
   });
 
   test("a link stays a link, and permissions stay", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     const target = world.dir.path("elsewhere.json");
     put(target, "{}");
     chmodSync(target, 0o640);
@@ -164,14 +164,14 @@ describe("set and unset", () => {
     ],
   ];
   test.each(REFUSED)("%s is refused, and the file stays", async (_what, before, input, error) => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     put(shared(world), before);
     expect(await rejection(world.call(op("set"), { ...input }))).toMatchObject(error);
     expect(readFileSync(shared(world), "utf8")).toBe(before);
   });
 
   test("without .bot there is nothing to set", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     const cwd = await makeRepo(world.dir.path("other"));
     expect(await rejection(world.call(op("set"), { key: "lock.wait", value: "1s" }, { cwd }))).toMatchObject({
       code: "NO_QUEUE",
@@ -182,7 +182,7 @@ describe("set and unset", () => {
 
 describe("show and get", () => {
   test("show lists every setting, with --origin its source", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     put(shared(world), `{\n  "lock": { "wait": "1m" }\n}\n`);
     const { result } = await world.call(op("show"));
     expect(result).toMatchObject({ ok: true, faults: [], warnings: [] });
@@ -194,7 +194,7 @@ describe("show and get", () => {
   });
 
   test("show goes on past what is wrong, says it, and its answer is no", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     put(shared(world), `{"lock":{"wait":5,"x":1}}`);
     put(machineSettingsPath(world.repo), "{");
     const { result, status } = await world.call(op("show"));
@@ -213,12 +213,12 @@ describe("show and get", () => {
     ["task.categories", "[]\n"],
   ];
   test.each(VALUES)("get %s prints it alone", async (key, text) => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     expect(await world.text(op("get"), { key })).toBe(text);
   });
 
   test("get refuses where that setting is wrong, and only there", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     put(shared(world), `{"lock":{"wait":5},"git":1}`);
     expect(await rejection(world.call(op("get"), { key: "lock.wait" }))).toMatchObject({ code: "INVALID_SETTINGS" });
     expect(await rejection(world.call(op("get"), { key: "git.base_branch" }))).toMatchObject({
@@ -229,7 +229,7 @@ describe("show and get", () => {
 });
 
 test("schema is a JSON Schema of the files, ready to be saved", async () => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   const text = await world.text(op("schema"));
   expect(JSON.parse(text)).toMatchObject({
     $schema: expect.stringContaining("json-schema.org"),

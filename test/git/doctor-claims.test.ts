@@ -9,7 +9,7 @@ import { lifeOf, markOf, type ProcessMark } from "../../lib/process.ts";
 import { resolveRepo } from "../../lib/git/repo.ts";
 import { Queue } from "../../lib/task/queue.ts";
 import { binary, cleanEnv } from "../kit/binary.ts";
-import { makeWorld as makeCallWorld } from "../kit/call.ts";
+import { inProcess } from "../kit/call.ts";
 import { taskId8 } from "../kit/tasks.ts";
 import { makeWorld, type World } from "../kit/world.ts";
 
@@ -176,6 +176,6 @@ describe("claims of processes, by the program itself", () => {
 });
 
 async function contextOf(world: World) {
-  await using other = await makeCallWorld();
+  await using other = await inProcess();
   return other.ctx({ cwd: world.main });
 }

@@ -28,7 +28,7 @@ import { start } from "../../lib/task/ops/transitions.ts";
 import { Queue } from "../../lib/task/queue.ts";
 import type { Tx } from "../../lib/task/tx.ts";
 import { record } from "../../lib/wt/journal.ts";
-import { makeWorld, type Loose, type World } from "../kit/call.ts";
+import { inProcess, type Loose, type InProcess } from "../kit/call.ts";
 import { run, tempDir, write } from "../kit/git.ts";
 
 function operationCalled(name: string): AnyOperation {
@@ -42,8 +42,8 @@ const doctorFix = operationCalled("doctor fix");
 /** Files are of today, so the doctor's clock has to be as well. */
 const today = { now: () => new Date() };
 
-async function clinic(): Promise<World> {
-  return await makeWorld({ "README.md": "hello\n", ".bot/.gitignore": ".control\nworkspace/tasks\n" });
+async function clinic(): Promise<InProcess> {
+  return await inProcess({ "README.md": "hello\n", ".bot/.gitignore": ".control\nworkspace/tasks\n" });
 }
 
 interface Told {
@@ -55,33 +55,33 @@ interface Told {
 }
 
 async function look(
-  world: World,
-  changes: Parameters<World["call"]>[2] = {},
+  world: InProcess,
+  changes: Parameters<InProcess["call"]>[2] = {},
   input: Loose = {},
 ): Promise<readonly Told[]> {
   const { result } = await world.call(doctor, input, { ...today, ...changes });
   return result["findings"] as readonly Told[];
 }
 
-async function newTask(world: World, input: Loose = {}): Promise<string> {
+async function newTask(world: InProcess, input: Loose = {}): Promise<string> {
   const { result } = await world.call(add, { name: "Add a login page", ...input });
   return (result["task"] as Loose)["id"] as string;
 }
 
-async function inLedger(world: World, change: (tx: Tx) => void): Promise<void> {
+async function inLedger(world: InProcess, change: (tx: Tx) => void): Promise<void> {
   const ctx = world.ctx();
   using queue = await Queue.open(ctx, await resolveRepo(ctx));
   await queue.write("test", change);
 }
 
-const taskFile = (world: World, status: string): string => {
+const taskFile = (world: InProcess, status: string): string => {
   const folder = join(world.repo, ".bot/workspace/tasks", status);
   const [name] = readdirSync(folder).filter((it) => it.endsWith(".json"));
   return join(folder, name ?? "none");
 };
 
 async function worktree(
-  world: World,
+  world: InProcess,
   options: { readonly links?: boolean; readonly record?: boolean } = {},
 ): Promise<{ id: string; tree: string }> {
   const id = await newTask(world, { name: `Task of ${Math.random()}` });
@@ -119,14 +119,14 @@ const LONG_AGO = new Date("2020-01-01T00:00:00Z");
 interface Case {
   readonly check: string;
   readonly fault: string;
-  readonly plant: (world: World) => Promise<void> | void;
+  readonly plant: (world: InProcess) => Promise<void> | void;
   /** Found as: severity, and a part of the finding or its evidence. */
   readonly expected: readonly [severity: string, part: RegExp];
   readonly fixable?: boolean;
   readonly twin: string;
-  readonly innocent: (world: World) => Promise<void> | void;
+  readonly innocent: (world: InProcess) => Promise<void> | void;
   /** Changes of the context, for both. */
-  readonly changes?: (world: World) => Parameters<World["call"]>[2];
+  readonly changes?: (world: InProcess) => Parameters<InProcess["call"]>[2];
 }
 
 const CASES: readonly Case[] = [
@@ -747,7 +747,7 @@ describe("cases of their own", () => {
 });
 
 describe("what --fix does, and what it doesn't", () => {
-  const wreck = async (world: World): Promise<void> => {
+  const wreck = async (world: InProcess): Promise<void> => {
     await newTask(world);
     unlinkSync(taskFile(world, "todo"));
     await run(world.repo, "config", "core.bare", "true");

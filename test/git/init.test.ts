@@ -7,13 +7,13 @@ import { INIT_OPERATIONS, initOperations } from "../../lib/init/ops.ts";
 import type { InitResult, LoadQueue } from "../../lib/init/run.ts";
 import type { Ctx } from "../../lib/ctx.ts";
 import type { AnyOperation } from "../../lib/op.ts";
-import { makeWorld } from "../kit/call.ts";
+import { inProcess } from "../kit/call.ts";
 import { gitEnv, makeRepo, rejection, run, tempDir, tryRun, write } from "../kit/git.ts";
 
 const FILES = [".bot/.gitignore", ".bot/README.md", ".bot/settings.json"];
 
 // For its context alone: each test makes its own repositories.
-const world = await makeWorld();
+const world = await inProcess();
 afterAll(() => world[Symbol.asyncDispose]());
 
 async function init(

@@ -1,23 +1,24 @@
-/** How long an operation waits for a lock: as the call says, else as the repository's settings do. */
+/** How long an operation that writes waits for a lock: as the call says, else as the repository's settings do. */
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 
 import * as v from "valibot";
 
 import { operation } from "../../lib/op.ts";
-import { makeWorld } from "../kit/call.ts";
+import { inProcess } from "../kit/call.ts";
 
-const probe = operation({
-  name: "probe",
-  summary: "Tell how long it would wait",
-  examples: [],
-  effect: "read",
-  target: { rule: "queue" },
-  input: v.strictObject({}),
-  output: v.object({ wait: v.number() }),
-  run: async ({ lockWaitMs }) => ({ wait: lockWaitMs }),
-  text: () => "",
-});
+const probe = (effect: "read" | "write") =>
+  operation({
+    name: "probe",
+    summary: "Tell how long it would wait",
+    examples: [],
+    effect,
+    target: { rule: "queue" },
+    input: v.strictObject({}),
+    output: v.object({ wait: v.number() }),
+    run: async ({ lockWaitMs }) => ({ wait: lockWaitMs }),
+    text: () => "",
+  });
 
 test.each<
   [what: string, given: { lockWaitMs: number; lockWaitOpen: boolean }, env: Record<string, string>, wait: number]
@@ -26,8 +27,15 @@ test.each<
   ["the settings file's", { lockWaitMs: 10_000, lockWaitOpen: true }, {}, 90_000],
   ["the environment's", { lockWaitMs: 10_000, lockWaitOpen: true }, { DOTBOT_LOCK_WAIT: "2s" }, 2000],
 ])("%s", async (_, given, env, wait) => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   writeFileSync(`${world.repo}/.bot/settings.json`, '{"lock":{"wait":"90s"}}\n');
-  const { result } = await world.call(probe, {}, { ...given, env: { ...world.ctx().env, ...env } });
+  const { result } = await world.call(probe("write"), {}, { ...given, env: { ...world.ctx().env, ...env } });
   expect(result).toEqual({ wait });
+});
+
+test("a read doesn't look the settings up: it only waits for a commit in progress", async () => {
+  await using world = await inProcess();
+  writeFileSync(`${world.repo}/.bot/settings.json`, '{"lock":{"wait":"90s"}}\n');
+  const { result } = await world.call(probe("read"), {}, { lockWaitMs: 10_000, lockWaitOpen: true });
+  expect(result).toEqual({ wait: 10_000 });
 });

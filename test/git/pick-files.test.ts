@@ -5,9 +5,13 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { add } from "../../lib/task/ops/add.ts";
 import { next } from "../../lib/task/ops/claims.ts";
 import { list } from "../../lib/task/ops/list.ts";
-import { makeWorld, type World } from "../kit/call.ts";
+import { inProcess, type InProcess } from "../kit/call.ts";
 
-async function editInPlace(world: World, path: unknown, change: (doc: Record<string, unknown>) => void): Promise<void> {
+async function editInPlace(
+  world: InProcess,
+  path: unknown,
+  change: (doc: Record<string, unknown>) => void,
+): Promise<void> {
   // Whatever there is to find out about the folders is found out before.
   await world.call(list);
   const doc = JSON.parse(readFileSync(String(path), "utf8")) as Record<string, unknown>;
@@ -16,7 +20,7 @@ async function editInPlace(world: World, path: unknown, change: (doc: Record<str
 }
 
 test("a task whose dependency was taken out is picked", async () => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   await world.call(add, { name: "never", dependencies: [] });
   const { path } = (await world.call(add, { name: "B", priority: 1, dependencies: ["never"] })).result;
   await editInPlace(world, path, (doc) => (doc["dependencies"] = []));
@@ -24,7 +28,7 @@ test("a task whose dependency was taken out is picked", async () => {
 });
 
 test("the reason is that of the file", async () => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   const { path } = (await world.call(add, { name: "B" })).result;
   await editInPlace(world, path, (doc) => (doc["dependencies"] = ["ghost"]));
   expect((await world.call(next)).result).toMatchObject({

@@ -10,12 +10,12 @@ import { load, save } from "../../lib/task/ops/save.ts";
 import { show } from "../../lib/task/ops/show.ts";
 import { done } from "../../lib/task/ops/done.ts";
 import { start } from "../../lib/task/ops/transitions.ts";
-import { makeWorld, type World } from "../kit/call.ts";
+import { inProcess, type InProcess } from "../kit/call.ts";
 import { makeRepo, rejection, run, tempDir } from "../kit/git.ts";
 
 /** Two clones of one bare repository, each with a queue of its own. */
-async function twoClones(): Promise<World & { other: Partial<Ctx>; remote: string }> {
-  const world = await makeWorld();
+async function twoClones(): Promise<InProcess & { other: Partial<Ctx>; remote: string }> {
+  const world = await inProcess();
   const remote = world.dir.path("remote.git");
   await run(world.dir.root, "clone", "--quiet", "--bare", world.repo, remote);
   await run(world.repo, "remote", "add", "origin", remote);
@@ -25,14 +25,14 @@ async function twoClones(): Promise<World & { other: Partial<Ctx>; remote: strin
   return Object.assign(world, { other: { cwd: clone }, remote });
 }
 
-const names = async (world: World, changes: Partial<Ctx> = {}): Promise<string[]> => {
+const names = async (world: InProcess, changes: Partial<Ctx> = {}): Promise<string[]> => {
   const { result } = await world.call(list, {}, { answer: { as: "json", update: async () => {} }, ...changes });
   return (result["tasks"] as { name: string; status: string }[]).map((task) => `${task.name}: ${task.status}`).sort();
 };
 
 describe("a snapshot", () => {
   test("is a commit on its own branch, and touches neither checkout nor index", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(add, { name: "A" });
     writeFileSync(`${world.repo}/staged.txt`, "staged\n");
     await run(world.repo, "add", "staged.txt");
@@ -47,7 +47,7 @@ describe("a snapshot", () => {
   });
 
   test("of the same queue is no second commit; of a changed one it is, on top of the first", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(add, { name: "A" });
     const first = (await world.call(save)).result;
     const again = (await world.call(save)).result;
@@ -59,7 +59,7 @@ describe("a snapshot", () => {
   });
 
   test("isn't moved under a checkout that shows it", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(add, { name: "A" });
     await world.call(save);
     await run(world.repo, "worktree", "add", "--quiet", world.dir.path("shown"), "dotbot/queue");
@@ -68,7 +68,7 @@ describe("a snapshot", () => {
   });
 
   test("where the project tracks its queue: a commit of exactly the queue's files, on the branch that is checked out", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(add, { name: "A" });
     await run(world.repo, "add", "-f", ".bot/workspace/tasks");
     await run(world.repo, "commit", "--quiet", "-m", "Track the queue");
@@ -155,7 +155,7 @@ describe("refusals", () => {
   test("a repository without a remote has nothing to push to", async () => {
     await using dir = await tempDir();
     await makeRepo(dir.path("alone"));
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(add, { name: "A" });
     expect(await rejection(world.call(save, { push: true }))).toMatchObject({ code: "INVALID_INPUT" });
   });

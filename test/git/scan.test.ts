@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import type { AnyOperation } from "../../lib/op.ts";
 import { SCAN_OPERATIONS } from "../../lib/scan/ops.ts";
-import { makeWorld, type World } from "../kit/call.ts";
+import { inProcess, type InProcess } from "../kit/call.ts";
 import { run, write } from "../kit/git.ts";
 import { githubToken } from "../kit/secrets.ts";
 
@@ -19,7 +19,7 @@ const T = [1, 2, 3].map(githubToken);
 const [A = "", B = "", C = ""] = T;
 
 /** `file:line pattern` of each violation. */
-async function found(world: World, input: Readonly<Record<string, unknown>> = {}): Promise<string[]> {
+async function found(world: InProcess, input: Readonly<Record<string, unknown>> = {}): Promise<string[]> {
   const { result } = await world.call(op, input);
   return violationsOf(result).map(({ file, line, patterns }) => `${file}:${line} ${patterns.join(",")}`);
 }
@@ -37,7 +37,7 @@ function violationsOf(result: Readonly<Record<string, unknown>>): readonly Shown
   return result["violations"] as readonly Shown[];
 }
 
-async function branch(world: World, files: Readonly<Record<string, string>>, name = "feat"): Promise<void> {
+async function branch(world: InProcess, files: Readonly<Record<string, string>>, name = "feat"): Promise<void> {
   await run(world.repo, "switch", "-q", "-c", name);
   write(world.repo, files);
   await run(world.repo, "add", "-A");
@@ -46,7 +46,7 @@ async function branch(world: World, files: Readonly<Record<string, string>>, nam
 
 describe("what is looked at", () => {
   test("by default: lines that commits, index and files add to the base, and no others", async () => {
-    await using world = await makeWorld({ "old.txt": `there before: ${C}\n`, "a.txt": "1\n2\n3\n" });
+    await using world = await inProcess({ "old.txt": `there before: ${C}\n`, "a.txt": "1\n2\n3\n" });
     await branch(world, { "a.txt": `1\n2\n${A}\n3\n` });
     write(world.repo, { "b.txt": `${A}\n` });
     await run(world.repo, "add", "b.txt");
@@ -60,21 +60,21 @@ describe("what is looked at", () => {
   });
 
   test("on the base branch: what isn't committed", async () => {
-    await using world = await makeWorld({ "old.txt": `${C}\n` });
+    await using world = await inProcess({ "old.txt": `${C}\n` });
     expect(await found(world)).toEqual([]);
     write(world.repo, { "old.txt": `${C}\n${A}\n` });
     expect(await found(world)).toEqual(["old.txt:2 github-token"]);
   });
 
   test("before the first commit: all there is", async () => {
-    await using world = await makeWorld({});
+    await using world = await inProcess({});
     write(world.repo, { "a.txt": `${A}\n`, "b.txt": `${B}\n` });
     await run(world.repo, "add", "a.txt");
     expect(await found(world)).toEqual(["a.txt:1 github-token", "b.txt:1 github-token"]);
   });
 
   test("what a branch added and took out again isn't in the change, but in the range of its commits", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await branch(world, { "a.txt": `${A}\n` });
     const first = await run(world.repo, "rev-parse", "HEAD");
     write(world.repo, { "a.txt": "clean\n" });
@@ -85,7 +85,7 @@ describe("what is looked at", () => {
   });
 
   test("--staged reads the index, not the file", async () => {
-    await using world = await makeWorld({ "a.txt": "1\n" });
+    await using world = await inProcess({ "a.txt": "1\n" });
     write(world.repo, { "a.txt": `1\n${A}\n`, "b.txt": `${B}\n` });
     await run(world.repo, "add", "a.txt");
     write(world.repo, { "a.txt": "1\nclean\n" });
@@ -96,7 +96,7 @@ describe("what is looked at", () => {
   });
 
   test("--all looks at every tracked file, and at where links point", async () => {
-    await using world = await makeWorld({ "old.txt": `x\n${C}\n`, "deep/er/b.txt": "clean\n" });
+    await using world = await inProcess({ "old.txt": `x\n${C}\n`, "deep/er/b.txt": "clean\n" });
     symlinkSync("/home/ada/secrets/key", join(world.repo, "link"));
     await run(world.repo, "add", "link");
     write(world.repo, { "untracked.txt": `${A}\n` });
@@ -104,7 +104,7 @@ describe("what is looked at", () => {
   });
 
   test("a renamed file's old lines aren't new", async () => {
-    await using world = await makeWorld({ "a.txt": `${A}\n${"line\n".repeat(30)}` });
+    await using world = await inProcess({ "a.txt": `${A}\n${"line\n".repeat(30)}` });
     await run(world.repo, "switch", "-q", "-c", "feat");
     await run(world.repo, "mv", "a.txt", "b.txt");
     write(world.repo, { "b.txt": `${A}\n${"line\n".repeat(30)}${B}\n` });
@@ -113,7 +113,7 @@ describe("what is looked at", () => {
   });
 
   test("a merge of the base brings nothing of the base's into a branch's range; what the merge itself adds is", async () => {
-    await using world = await makeWorld({ "a.txt": "1\n2\n3\n" });
+    await using world = await inProcess({ "a.txt": "1\n2\n3\n" });
     await branch(world, { "a.txt": "one\n2\n3\n" });
     await run(world.repo, "switch", "-q", "main");
     write(world.repo, { "a.txt": "ONE\n2\n3\n", "theirs.txt": `${C}\n` });
@@ -129,7 +129,7 @@ describe("what is looked at", () => {
   });
 
   test("the queue's files aren't part of a change", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     write(world.repo, {
       ".bot/workspace/tasks/todo/x-12345678.json": `"${A}"\n`,
       ".bot/.control/x": `${A}\n`,
@@ -139,7 +139,7 @@ describe("what is looked at", () => {
   });
 
   test("two ways of choosing at once are refused, and a range that is none, and a commit that isn't there", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     const code = async (input: Readonly<Record<string, unknown>>): Promise<unknown> =>
       await world.call(op, input).then(
         () => "no error",
@@ -154,7 +154,7 @@ describe("what is looked at", () => {
   });
 
   test("the user's diff settings and the branch's own attributes change nothing", async () => {
-    await using world = await makeWorld({ "a.txt": "1\n\n2\n" });
+    await using world = await inProcess({ "a.txt": "1\n\n2\n" });
     for (const [key, value] of Object.entries({
       "diff.noprefix": "true",
       "diff.mnemonicPrefix": "true",
@@ -184,7 +184,7 @@ describe("what is looked at", () => {
 
 describe("one violation for each line", () => {
   test("with all the patterns, redacted", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     write(world.repo, { "a.sh": `cd /home/ada/x; export GH_TOKEN=${A}; cd /home/ada/y\n` });
     const { result, status } = await world.call(op);
     expect(status).toBe(1);
@@ -206,7 +206,7 @@ describe("one violation for each line", () => {
   });
 
   test("framework files warn and aren't in the way", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     write(world.repo, { ".bot/core/x.ps1": `${A}\n` });
     const { result, status } = await world.call(op);
     expect({ status, ok: result["ok"], counts: result["counts"] }).toEqual({
@@ -221,7 +221,7 @@ describe("one violation for each line", () => {
 
 describe("exemptions", () => {
   test("in the line or the line before, for the patterns named, with a reason", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     write(world.repo, {
       "a.txt": [
         `// dotbot:allow github-token -- made up`, // 1
@@ -244,14 +244,14 @@ describe("exemptions", () => {
   });
 
   test("an exemption that stood there before counts for a new line behind it, and isn't listed as added", async () => {
-    await using world = await makeWorld({ "a.txt": "// dotbot:allow github-token -- made up\nold\n" });
+    await using world = await inProcess({ "a.txt": "// dotbot:allow github-token -- made up\nold\n" });
     write(world.repo, { "a.txt": `// dotbot:allow github-token -- made up\n${A}\nold\n` });
     const { result } = await world.call(op);
     expect(result).toMatchObject({ ok: true, violations: [], exemptions: { used: 1, added: [] } });
   });
 
   test("globs of the settings, anchored at the root", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     write(world.repo, {
       ".bot/settings.json": '{"scan":{"allow":["fixtures/** -- made up"]}}',
       "fixtures/a.txt": A,
@@ -261,7 +261,7 @@ describe("exemptions", () => {
   });
 
   test("the baseline holds what was accepted, and no other secret in its place", async () => {
-    await using world = await makeWorld({ "a.txt": `${A}\n`, "b.txt": `${B}\n` });
+    await using world = await inProcess({ "a.txt": `${A}\n`, "b.txt": `${B}\n` });
     const accepted = await world.call(op, { all: true, accept: "made up" });
     expect(accepted.result).toMatchObject({ ok: true, accepted: 2 });
     const text = await Bun.file(join(world.repo, ".bot/scan-baseline.json")).text();
@@ -279,7 +279,7 @@ describe("exemptions", () => {
   });
 
   test("a branch's own additions to the baseline don't count for its change, and are listed", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await branch(world, { "a.txt": `${A}\n` });
     await world.call(op, { accept: "trust me" });
     await run(world.repo, "add", "-A");
@@ -290,7 +290,7 @@ describe("exemptions", () => {
   });
 
   test("an entry of the baseline without a reason exempts nothing and is reported; one that can't be read is an error", async () => {
-    await using world = await makeWorld({ "a.txt": `${A}\n` });
+    await using world = await inProcess({ "a.txt": `${A}\n` });
     await world.call(op, { all: true, accept: "made up" });
     const path = join(world.repo, ".bot/scan-baseline.json");
     writeFileSync(path, (await Bun.file(path).text()).replace("made up", ""));
@@ -307,7 +307,7 @@ describe("exemptions", () => {
 
 describe("what can't be looked into is named", () => {
   test("binary, large, unreadable and vanished files", async () => {
-    await using world = await makeWorld({ "gone.txt": "x\n" });
+    await using world = await inProcess({ "gone.txt": "x\n" });
     write(world.repo, {
       ".bot/settings.json": '{"scan":{"max_file_bytes":2000}}',
       "bin.dat": `\0\0${A}`,
@@ -336,7 +336,7 @@ describe("what can't be looked into is named", () => {
   });
 
   test("a large or binary file in a range of commits", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     write(world.repo, { ".bot/settings.json": '{"scan":{"max_file_bytes":2000}}' });
     await branch(world, { "big.txt": `${"x\n".repeat(2000)}${A}\n`, "bin.dat": `\0${A}`, "ok.txt": `${B}\n` });
     const { result } = await world.call(op, { range: "main..HEAD" });
@@ -350,7 +350,7 @@ describe("what can't be looked into is named", () => {
   });
 
   test("UTF-16 is text", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     writeFileSync(join(world.repo, "a.ps1"), Buffer.from(`\uFEFFx\n${A}\n`, "utf16le"));
     await run(world.repo, "add", "a.ps1");
     expect(await found(world)).toEqual(["a.ps1:2 github-token"]);
@@ -373,7 +373,7 @@ describe("names and bytes that aren't plain", () => {
   ];
   for (const name of names) {
     test(JSON.stringify(name), async () => {
-      await using world = await makeWorld();
+      await using world = await inProcess();
       await branch(world, { [name]: `x\n${A}\n` });
       write(world.repo, { [name]: `x\n${A}\ny\n${B}\n`, [`${name}.new`]: `${C}\n` });
       const expected = [`${name}:2 github-token`, `${name}:4 github-token`, `${name}.new:1 github-token`];
@@ -384,7 +384,7 @@ describe("names and bytes that aren't plain", () => {
   }
 
   test("a name and content that aren't UTF-8", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     const name = Buffer.concat([Buffer.from(`${world.repo}/x`), Buffer.from([0xff]), Buffer.from(".txt")]);
     writeFileSync(name, Buffer.concat([Buffer.from([0x80, 0xff, 10]), Buffer.from(A)]));
     expect(await found(world)).toEqual(["x\uFFFD.txt:2 github-token"]);
@@ -394,7 +394,7 @@ describe("names and bytes that aren't plain", () => {
   });
 
   test("lines that look like a patch", async () => {
-    await using world = await makeWorld({ "a.txt": "1\n-- x\n++ y\n" });
+    await using world = await inProcess({ "a.txt": "1\n-- x\n++ y\n" });
     write(world.repo, { "a.txt": `1\n++ b/other.txt\n@@ -1 +1 @@\ndiff --git a/x b/x\n${A}\n` });
     expect(await found(world)).toEqual(["a.txt:5 github-token"]);
   });
@@ -406,7 +406,7 @@ describe("patterns of the settings", () => {
   });
 
   test("are found beside the built-in ones, and exempt by their name", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     write(world.repo, {
       ...settings(String.raw`EMP-\d{6}`),
       "a.txt": `EMP-123456 ${A}\nEMP-1\n// dotbot:allow employee-id -- nobody\nEMP-654321\n`,
@@ -430,7 +430,7 @@ describe("patterns of the settings", () => {
   ];
   for (const [pattern, why] of bad) {
     test(`${pattern} is refused by name`, async () => {
-      await using world = await makeWorld();
+      await using world = await inProcess();
       write(world.repo, settings(pattern));
       const error = await world.call(op).catch((caught: unknown) => caught);
       expect(error).toMatchObject({ code: "INVALID_SETTINGS" });
@@ -439,7 +439,7 @@ describe("patterns of the settings", () => {
   }
 
   test("one that would run for ever ends", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     write(world.repo, { ...settings("^(a+)+$"), "a.txt": `${"a".repeat(50_000)}!\n` });
     expect(await found(world)).toEqual([]);
   });
@@ -447,7 +447,7 @@ describe("patterns of the settings", () => {
 
 describe("SARIF", () => {
   test("has a rule for each result, and paths as references", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     mkdirSync(join(world.repo, "a b"));
     write(world.repo, { "a b/ü.txt": `x\n${A} /home/ada/x\n`, ".bot/core/f.txt": `${B}\n`, bin: "\0" });
     const { result } = await world.call(op, { sarif: true });

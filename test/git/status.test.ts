@@ -6,7 +6,7 @@ import { allOperations } from "../../lib/ops.ts";
 import { primerText } from "../../lib/prime/text.ts";
 import { adviceFor } from "../../lib/status/advice.ts";
 import type { Brief, Standing } from "../../lib/status/facts.ts";
-import { makeWorld } from "../kit/call.ts";
+import { inProcess } from "../kit/call.ts";
 import { run } from "../kit/git.ts";
 
 const operations = await allOperations();
@@ -22,7 +22,7 @@ const prime = operation("prime");
 
 describe("status", () => {
   test("in a repository with a queue: counts, what the caller holds, the next task", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     const env = { ...world.ctx().env, DOTBOT_SESSION: "s1" };
     await world.call(add, { name: "One" }, { env });
     await world.call(add, { name: "Two" }, { env });
@@ -44,7 +44,7 @@ describe("status", () => {
   });
 
   test("without a queue it says how to make one, and makes none", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     rmSync(`${world.repo}/.bot`, { recursive: true });
     const { result, status: exit } = await world.call(status);
     expect(exit).toBe(0);
@@ -53,7 +53,7 @@ describe("status", () => {
   });
 
   test("in a linked worktree the state root is the main checkout", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await run(world.repo, "worktree", "add", "-q", "-b", "side", "../side");
     const { result } = await world.call(status, {}, { cwd: world.dir.path("side") });
     expect(result).toMatchObject({ stateRoot: world.repo, workRoot: world.dir.path("side"), branch: "side" });
@@ -105,7 +105,7 @@ describe("prime", () => {
   });
 
   test("as a hook: reads the session from what the hook is told, and hands it on to the session's commands", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     const envFile = world.dir.path("env");
     writeFileSync(envFile, "export OTHER=1");
     const changes = {
@@ -129,7 +129,7 @@ describe("prime", () => {
     ["no JSON", "{"],
     ["another shape", "[1]"],
   ])("as a hook that is told %s, outside a repository: says nothing", async (_, input) => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     const { result } = await world.call(prime, { hook_json: true }, { cwd: "/", readStdin: async () => input });
     expect(result).toEqual({ hookSpecificOutput: { hookEventName: "SessionStart", additionalContext: "" } });
   });

@@ -7,19 +7,19 @@ import { add, addBulk } from "../../lib/task/ops/add.ts";
 import { claim } from "../../lib/task/ops/claims.ts";
 import { edit } from "../../lib/task/ops/edit.ts";
 import { list } from "../../lib/task/ops/list.ts";
-import { makeWorld, type World, type Loose, refusal } from "../kit/call.ts";
+import { inProcess, type InProcess, type Loose, refusal } from "../kit/call.ts";
 import { run, write } from "../kit/git.ts";
 
-async function added(world: World, input: Readonly<Record<string, unknown>>): Promise<Loose> {
+async function added(world: InProcess, input: Readonly<Record<string, unknown>>): Promise<Loose> {
   return (await world.call(add, input)).result["task"] as Loose;
 }
 
-async function names(world: World): Promise<unknown[]> {
+async function names(world: InProcess): Promise<unknown[]> {
   return ((await world.call(list)).result["tasks"] as Loose[]).map((task) => task["name"]);
 }
 
 test("a new task is a file in todo, its keys in the order of dotbot 3, its provenance complete", async () => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   const { result } = await world.call(add, {
     name: "Add a login page",
     priority: 20,
@@ -72,7 +72,7 @@ test("a new task is a file in todo, its keys in the order of dotbot 3, its prove
 });
 
 test("values are cleaned: one line stays one line, many lines keep theirs, empty items go", async () => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   const task = await added(world, {
     name: " Add\u0007 a \nlogin\u202E page ",
     description: "first\r\nsecond\u001B[31m",
@@ -89,7 +89,7 @@ test("values are cleaned: one line stays one line, many lines keep theirs, empty
 });
 
 test("fields of one's own pass through, from `fields` and from a file; flags win over a file", async () => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   const task = await added(world, {
     name: "B",
     fields: { ticket: { key: 7 } },
@@ -168,7 +168,7 @@ const refused: readonly [
 ];
 
 test.each(refused)("refused: %s", async (_, input, code, message, hint) => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   await world.call(add, { name: "Add a login page" });
   await world.call(addBulk, { tasks: [{ name: "Twin" }, { name: "Twin" }] });
   const facts = await refusal(world.call(add, input));
@@ -179,7 +179,7 @@ test.each(refused)("refused: %s", async (_, input, code, message, hint) => {
 });
 
 test("dependencies are stored as ids, however they were named; the beginning of an id isn't enough", async () => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   const first = await added(world, { name: "First", slug: "one" });
   const id = String(first["id"]);
   for (const name of [id, "one", "First", `first-${id.slice(0, 8)}`, `first-${id.slice(0, 8)}.json`]) {
@@ -190,7 +190,7 @@ test("dependencies are stored as ids, however they were named; the beginning of 
 });
 
 test("a task that others wait for already can close a circle", async () => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   await world.call(add, { name: "A" });
   write(world.repo, {
     ".bot/workspace/tasks/todo/b-0b0b0b0b.json": JSON.stringify({
@@ -205,7 +205,7 @@ test("a task that others wait for already can close a circle", async () => {
 });
 
 test("at a terminal what is missing is asked for", async () => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   const answers = new Map([
     ["What is to be done?", "Asked for"],
     ["Priority, 1 (now) to 100 (some day)", "7"],
@@ -220,7 +220,7 @@ test("at a terminal what is missing is asked for", async () => {
 });
 
 test("settings add categories", async () => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   write(world.repo, { ".bot/settings.json": JSON.stringify({ task: { categories: ["docs"] } }) });
   expect(await added(world, { name: "X", category: "docs" })).toMatchObject({ category: "docs" });
 });
@@ -228,7 +228,7 @@ test("settings add categories", async () => {
 // ── many ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 test("later items depend on earlier ones by name, slug or place", async () => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   const { result } = await world.call(addBulk, {
     tasks: [
       { name: "Design", slug: "design" },
@@ -243,7 +243,7 @@ test("later items depend on earlier ones by name, slug or place", async () => {
 });
 
 test("tasks of one priority come up in the order given", async () => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   const wanted = Array.from({ length: 20 }, (_, i) => `Task ${i}`);
   await world.call(
     addBulk,
@@ -254,7 +254,7 @@ test("tasks of one priority come up in the order given", async () => {
 });
 
 test("all or none: one wrong item, and nothing is added", async () => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   const facts = await refusal(
     world.call(addBulk, { tasks: [{ name: "A" }, { name: "B", dependencies: ["C"] }, { name: "C" }] }),
   );
@@ -267,7 +267,7 @@ test("all or none: one wrong item, and nothing is added", async () => {
 });
 
 test("partial adds what it can, reports the rest, and the answer is no", async () => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   const { result, status } = await world.call(addBulk, {
     tasks: [{ name: "A" }, { name: "B", priority: 1000 }, { priority: 3 }],
     partial: true,
@@ -283,7 +283,7 @@ test("partial adds what it can, reports the rest, and the answer is no", async (
 });
 
 test("a key makes a retry harmless, and other content under it is refused", async () => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   const input = { tasks: [{ name: "A" }, { name: "B" }], key: "plan" };
   const first = await world.call(addBulk, input);
   const again = await world.call(addBulk, input);
@@ -295,7 +295,7 @@ test("a key makes a retry harmless, and other content under it is refused", asyn
 // ── edit ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 test("a patch changes what it names; repeated, it changes nothing", async () => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   const before = await added(world, { name: "A", tags: ["x"], model: "large", fields: { mine: 1 } });
   const input = { task_id: "A", name: "Renamed", priority: 4, unset: ["model"], fields: { mine: 2 } };
   const { result } = await world.call(edit, input);
@@ -315,7 +315,7 @@ test("a patch changes what it names; repeated, it changes nothing", async () => 
 });
 
 test("dependencies can be added and taken away one by one; circles are refused with their path", async () => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   const a = await added(world, { name: "A" });
   const b = await added(world, { name: "B", dependencies: ["A"] });
   const facts = await refusal(world.call(edit, { task_id: "A", add_dependencies: ["B"] }));
@@ -342,7 +342,7 @@ test.each([
   ["pending_questions", "`dotbot task ask`"],
   ["commits", "--commits"],
 ])("the reserved field %s is refused with what changes it", async (name, verb) => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   await world.call(add, { name: "A" });
   for (const input of [{ fields: { [name]: "x" } }, { unset: [name] }]) {
     const facts = await refusal(world.call(edit, { task_id: "A", ...input }));
@@ -352,7 +352,7 @@ test.each([
 });
 
 test("somebody else's claim is respected, and can be taken over with a reason", async () => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   await world.call(add, { name: "A" });
   await world.call(claim, { task_id: "A", owner: "grace" });
   expect(await refusal(world.call(edit, { task_id: "A", priority: 1, owner: "ada" }))).toMatchObject({
@@ -370,13 +370,13 @@ test("somebody else's claim is respected, and can be taken over with a reason", 
 });
 
 test("an edit that names nothing is a usage error", async () => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   await world.call(add, { name: "A" });
   expect(await refusal(world.call(edit, { task_id: "A" }))).toMatchObject({ code: "USAGE" });
 });
 
 test("who waits for a renamed task by its old name is told", async () => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   await world.call(add, { name: "A" });
   write(world.repo, {
     ".bot/workspace/tasks/todo/b-0b0b0b0b.json": JSON.stringify({

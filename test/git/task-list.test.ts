@@ -10,7 +10,7 @@ import { context, show } from "../../lib/task/ops/show.ts";
 import { stats } from "../../lib/task/ops/stats.ts";
 import { done } from "../../lib/task/ops/done.ts";
 import { fail, start } from "../../lib/task/ops/transitions.ts";
-import { makeWorld, type World, type Loose, refusal } from "../kit/call.ts";
+import { inProcess, type InProcess, type Loose, refusal } from "../kit/call.ts";
 import { write } from "../kit/git.ts";
 
 const TASKS = [
@@ -27,14 +27,14 @@ const TASKS = [
   { name: "Finished", priority: 1, category: "core" },
 ];
 
-async function queue(): Promise<World> {
-  const world = await makeWorld();
+async function queue(): Promise<InProcess> {
+  const world = await inProcess();
   await world.call(addBulk, { tasks: TASKS });
   await world.call(done, { task_id: "Finished" });
   return world;
 }
 
-async function named(world: World, input: Readonly<Record<string, unknown>> = {}): Promise<unknown[]> {
+async function named(world: InProcess, input: Readonly<Record<string, unknown>> = {}): Promise<unknown[]> {
   return ((await world.call(list, input)).result["tasks"] as Loose[]).map((task) => task["name"]);
 }
 
@@ -96,7 +96,7 @@ describe("list", () => {
   });
 
   test("a name is cut to the width that there is", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(add, { name: `${"long ".repeat(30)}end` });
     await world.call(add, { name: "寿司".repeat(40) });
     const lines = (await world.text(list, {}, { style: { color: false, width: 60 } })).trimEnd().split("\n");
@@ -119,7 +119,7 @@ describe("list", () => {
   });
 
   test("tools get at most a hundred, and are told", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(addBulk, { tasks: Array.from({ length: 101 }, (_, i) => ({ name: `Task ${i}` })) });
     const { result } = await world.call(list, {}, { surface: "mcp" });
     expect(result).toMatchObject({ total: 101, shown: 100, truncated: true });
@@ -214,7 +214,7 @@ describe("show", () => {
 });
 
 test("context: commits of what it depends on, dependents, files that exist, where to work", async () => {
-  await using world = await makeWorld({ "docs/style.md": "be kind\n", "src/a.ts": "\n" });
+  await using world = await inProcess({ "docs/style.md": "be kind\n", "src/a.ts": "\n" });
   write(world.repo, { ".bot/recipes/standards/tests.md": "test\n" });
   await world.call(addBulk, {
     tasks: [

@@ -6,7 +6,7 @@ import { add } from "../../lib/task/ops/add.ts";
 import { next } from "../../lib/task/ops/claims.ts";
 import { show } from "../../lib/task/ops/show.ts";
 import { done } from "../../lib/task/ops/done.ts";
-import { makeWorld, refusal } from "../kit/call.ts";
+import { inProcess, refusal } from "../kit/call.ts";
 
 const SHOUTED = "ABCDEF12-1234-4234-8234-1234567890AB";
 
@@ -22,7 +22,7 @@ describe("an id that a file writes in capitals", () => {
   test.each([SHOUTED, SHOUTED.toLowerCase(), "abcdef12", "ABCDEF12", "abCD", "ABCDEF12-12"])(
     "is named by %s",
     async (name) => {
-      await using world = await makeWorld(files());
+      await using world = await inProcess(files());
       expect((await world.call(show, { task_id: name })).result["task"]).toMatchObject({ id: SHOUTED });
     },
   );
@@ -35,20 +35,20 @@ describe("an id that a file writes in capitals", () => {
       priority: 1,
       dependencies: [SHOUTED.toLowerCase()],
     };
-    await using world = await makeWorld(files(waiting));
+    await using world = await inProcess(files(waiting));
     expect((await world.call(next)).result["task"]).toMatchObject({ name: "shouted" });
     await world.call(done, { task_id: "shouted" });
     expect((await world.call(next)).result["task"]).toMatchObject({ name: "waiting" });
   });
 
   test("isn't another task's beginning", async () => {
-    await using world = await makeWorld(files());
+    await using world = await inProcess(files());
     expect(await refusal(world.call(show, { task_id: "abcdef12-9" }))).toMatchObject({ code: "TASK_NOT_FOUND" });
   });
 });
 
 test("a name that an editor wrote into a file in place is found at once", async () => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   const { path } = (await world.call(add, { name: "Before" })).result;
   await world.call(show, { task_id: "Before" });
   writeFileSync(String(path), readFileSync(String(path), "utf8").replace('"Before"', '"After"'));

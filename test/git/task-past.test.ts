@@ -16,19 +16,19 @@ import { resolve } from "../../lib/task/ops/resolve.ts";
 import { show } from "../../lib/task/ops/show.ts";
 import { done } from "../../lib/task/ops/done.ts";
 import { reset, start } from "../../lib/task/ops/transitions.ts";
-import { makeWorld, type World, type Loose, refusal } from "../kit/call.ts";
+import { inProcess, type InProcess, type Loose, refusal } from "../kit/call.ts";
 
-async function one(world: World, name = "A"): Promise<Loose> {
+async function one(world: InProcess, name = "A"): Promise<Loose> {
   return (await world.call(show, { task_id: name })).result["task"] as Loose;
 }
 
-async function total(world: World, filter: Readonly<Record<string, unknown>> = {}): Promise<unknown> {
+async function total(world: InProcess, filter: Readonly<Record<string, unknown>> = {}): Promise<unknown> {
   return (await world.call(list, filter)).result["total"];
 }
 
 describe("history", () => {
   test("every step and every version, and what each changed", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(add, { name: "A" });
     await world.call(edit, { task_id: "A", priority: 3, tags: ["x"] });
     await world.call(start, { task_id: "A" });
@@ -73,7 +73,7 @@ describe("history", () => {
 
 describe("restore", () => {
   test("an earlier content comes back as a new version, and the status stays", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(add, { name: "A", description: "first" });
     await world.call(edit, { task_id: "A", description: "second", tags: ["x"] });
     await world.call(start, { task_id: "A" });
@@ -93,7 +93,7 @@ describe("restore", () => {
   });
 
   test("the earlier status only along the transition table", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(add, { name: "A" });
     await world.call(start, { task_id: "A" });
     await world.call(done, { task_id: "A" });
@@ -108,7 +108,7 @@ describe("restore", () => {
   });
 
   test("a removed task comes back, by name, as it was", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(add, { name: "A", priority: 3 });
     await world.call(done, { task_id: "A" });
     const { path } = (await world.call(remove, { task_id: "A" })).result;
@@ -121,7 +121,7 @@ describe("restore", () => {
   });
 
   test("without a revision it asks for one", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(add, { name: "A" });
     expect(await refusal(world.call(restore, { task_id: "A" }))).toMatchObject({
       code: "INVALID_INPUT",
@@ -132,7 +132,7 @@ describe("restore", () => {
 
 describe("remove", () => {
   test("refused while open tasks depend on it, unless forced; then they are blocked and named", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(addBulk, { tasks: [{ name: "A" }, { name: "B", dependencies: ["A"] }] });
     expect(await refusal(world.call(remove, { task_id: "A" }))).toMatchObject({
       code: "REFUSED",
@@ -144,7 +144,7 @@ describe("remove", () => {
   });
 
   test("refused while somebody else holds it, or it has a worktree", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(add, { name: "A" });
     await world.call(claim, { task_id: "A", owner: "grace" });
     expect(await refusal(world.call(remove, { task_id: "A" }))).toMatchObject({ code: "NOT_HOLDER" });
@@ -159,7 +159,7 @@ describe("remove", () => {
   });
 
   test("a git command that brings the file back doesn't bring the task back", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(add, { name: "A" });
     const path = String((await world.call(show, { task_id: "A" })).result["path"]);
     const content = readFileSync(path);
@@ -171,7 +171,7 @@ describe("remove", () => {
 
 describe("archive", () => {
   test("finished tasks go out of sight, still satisfy, and come back", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(addBulk, { tasks: [{ name: "A" }, { name: "B", dependencies: ["A"] }] });
     await world.call(done, { task_id: "A" });
     expect((await world.call(archive, { tasks: ["A"] })).result).toMatchObject({
@@ -188,7 +188,7 @@ describe("archive", () => {
   });
 
   test("by age, and open ones never", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(addBulk, { tasks: [{ name: "Old" }, { name: "Open" }] });
     await world.call(done, { task_id: "Old" });
     expect((await world.call(archive, { older_than: "30d" })).result).toMatchObject({ tasks: [] });
@@ -201,7 +201,7 @@ describe("archive", () => {
   });
 
   test("an archived task that is opened again is in sight again", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(add, { name: "A" });
     await world.call(done, { task_id: "A" });
     await world.call(archive, { tasks: ["A"] });
@@ -212,8 +212,8 @@ describe("archive", () => {
 
 describe("resolve", () => {
   /** A task that was started here, and cancelled in a file that knows nothing of the start. */
-  async function conflicting(): Promise<World> {
-    const world = await makeWorld();
+  async function conflicting(): Promise<InProcess> {
+    const world = await inProcess();
     await world.call(add, { name: "A", description: "ours" });
     const { result } = await world.call(show, { task_id: "A" });
     const before = result["task"] as Loose & { history: Loose[] };
@@ -297,7 +297,7 @@ describe("resolve", () => {
 
 describe("wait", () => {
   test("ends at once when all is so far, and with status 1 when the time is up", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(add, { name: "A" });
     expect(await world.call(wait, { tasks: ["A"], for: ["todo"] })).toMatchObject({ status: 0, result: { ok: true } });
     expect(await world.call(wait, { tasks: ["A"], timeout: "10ms" })).toMatchObject({
@@ -307,7 +307,7 @@ describe("wait", () => {
   });
 
   test("ends when another process finishes the task", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(add, { name: "A" });
     const waiting = world.call(
       wait,
@@ -319,7 +319,7 @@ describe("wait", () => {
 });
 
 test("board: a column per status that fits the width", async () => {
-  await using world = await makeWorld();
+  await using world = await inProcess();
   await world.call(addBulk, { tasks: [{ name: "A" }, { name: "B" }, { name: "C", dependencies: ["A"] }] });
   await world.call(start, { task_id: "B", owner: "ada" });
   const shown = async (width: number): Promise<string> =>
@@ -338,7 +338,7 @@ test("board: a column per status that fits the width", async () => {
 
 describe("graph", () => {
   test("the open tasks, what they name, and what is wrong", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(addBulk, {
       tasks: [{ name: "A" }, { name: "B", dependencies: ["A"] }, { name: "C", dependencies: ["B"] }, { name: "Done" }],
     });
@@ -357,7 +357,7 @@ describe("graph", () => {
   });
 
   test("written to a file it is the answer's path", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     await world.call(add, { name: 'A <b> & "c"' });
     expect(await world.text(graph, { format: "html", output: "g.html" })).toBe(`${world.repo}/g.html\n`);
     const page = readFileSync(`${world.repo}/g.html`, "utf8");

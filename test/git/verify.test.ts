@@ -10,7 +10,7 @@ import { done } from "../../lib/task/ops/done.ts";
 import { reset, start } from "../../lib/task/ops/transitions.ts";
 import { Queue } from "../../lib/task/queue.ts";
 import { readVerified } from "../../lib/task/verified.ts";
-import { makeWorld, type Loose, type World } from "../kit/call.ts";
+import { inProcess, type Loose, type InProcess } from "../kit/call.ts";
 import { run, write } from "../kit/git.ts";
 import { githubToken } from "../kit/secrets.ts";
 
@@ -31,7 +31,7 @@ interface Spec {
 }
 
 interface Bench extends AsyncDisposable {
-  readonly world: World;
+  readonly world: InProcess;
   /** The id of the task, which has a worktree at `tree`. */
   readonly id: string;
   readonly tree: string;
@@ -39,8 +39,8 @@ interface Bench extends AsyncDisposable {
   commit(files: Readonly<Record<string, string>>): Promise<string>;
 }
 
-async function makeBase(spec: Spec): Promise<World> {
-  const world = await makeWorld({ "README.md": "hello\n", ...IGNORE, ...spec.files });
+async function makeBase(spec: Spec): Promise<InProcess> {
+  const world = await inProcess({ "README.md": "hello\n", ...IGNORE, ...spec.files });
   for (const [name, text] of Object.entries(spec.hooks ?? {})) addHook(world.repo, name, text);
   if (spec.config !== undefined)
     write(world.repo, {
@@ -58,7 +58,7 @@ function addHook(root: string, name: string, text: string, mode = 0o755): void {
   chmodSync(join(root, HOOKS, name), mode);
 }
 
-async function withQueue<T>(world: World, work: (queue: Queue) => Promise<T> | T): Promise<T> {
+async function withQueue<T>(world: InProcess, work: (queue: Queue) => Promise<T> | T): Promise<T> {
   const ctx = world.ctx();
   using queue = await Queue.open(ctx, await resolveRepo(ctx));
   return await work(queue);
@@ -129,7 +129,7 @@ function check(result: Loose, name: string): Loose {
 
 describe("a task without a worktree", () => {
   test("is done from the main checkout with the queue alone", async () => {
-    await using world = await makeWorld();
+    await using world = await inProcess();
     const { result } = await world.call(add, { name: "A" });
     const answer = await world.call(done, { task_id: (result["task"] as Loose)["id"] });
     expect(answer).toMatchObject({
@@ -150,7 +150,7 @@ describe("a task without a worktree", () => {
   });
 
   test("in a repository without commits", async () => {
-    await using world = await makeWorld({});
+    await using world = await inProcess({});
     await world.call(add, { name: "A" });
     expect(await world.call(done, { task_id: "A" })).toMatchObject({
       status: 0,
@@ -553,7 +553,7 @@ describe("the judge is the base's", () => {
 
 describe("again", () => {
   const counted = sh('echo x >> "$DOTBOT_STATE_ROOT/.bot/.control/runs"', "echo fine");
-  const runs = async (world: World): Promise<number> => {
+  const runs = async (world: InProcess): Promise<number> => {
     const path = join(world.repo, ".bot/.control/runs");
     return existsSync(path) ? (await Bun.file(path).text()).split("\n").length - 1 : 0;
   };

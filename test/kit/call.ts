@@ -2,7 +2,7 @@
  * Operations in process, as a surface calls them: validated, on a real repository, with a context in which nothing is left
  * to chance.
  *
- *     await using world = await makeWorld();
+ *     await using world = await inProcess();
  *     const { result } = await world.call(add, { name: "Add a login page" });
  */
 import { mkdirSync } from "node:fs";
@@ -14,7 +14,7 @@ import type { AnyOperation } from "../../lib/op.ts";
 import { resolveTarget } from "../../lib/target.ts";
 import { gitEnv, makeRepo, tempDir, type TempDir } from "./git.ts";
 
-export interface World extends AsyncDisposable {
+export interface InProcess extends AsyncDisposable {
   readonly dir: TempDir;
   /** The main checkout; it has a `.bot` folder. */
   readonly repo: string;
@@ -34,7 +34,7 @@ export interface World extends AsyncDisposable {
 /** A result whose members a test looks at. */
 export type Loose = Record<string, unknown>;
 
-export async function makeWorld(files?: Readonly<Record<string, string>>): Promise<World> {
+export async function inProcess(files?: Readonly<Record<string, string>>): Promise<InProcess> {
   const dir = await tempDir();
   const repo = await makeRepo(dir.path("main"), files === undefined ? {} : { files });
   mkdirSync(`${repo}/.bot`, { recursive: true });
@@ -61,7 +61,7 @@ export async function makeWorld(files?: Readonly<Record<string, string>>): Promi
     executable: "/usr/bin/dotbot",
     ...changes,
   });
-  const call: World["call"] = async (op, input = {}, changes = {}) => {
+  const call: InProcess["call"] = async (op, input = {}, changes = {}) => {
     const answer = await invoke(
       {
         op,

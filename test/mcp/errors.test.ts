@@ -173,6 +173,7 @@ describe("in words of tools", () => {
     ["pass --dir", "pass dir"],
     ["dotbot can't know", "dotbot can't know"],
     ["a well-known --- line", "a well-known --- line"],
+    ['the remote "--all" begins with a dash', 'the remote "--all" begins with a dash'],
   ];
   test.each(rows)("%s", (text, said) => {
     expect(inToolWords(text, { operations, op })).toBe(said);
@@ -195,6 +196,7 @@ describe("in words of tools", () => {
     ["the call that failed", '{"task_id":"old"}', null],
     ["a tool already", 'task_get {"task_id":"1a2b"}', 'task_get {"task_id":"1a2b"}'],
     ["a verb without a tool", "dotbot init", null],
+    ["a flag that no tool has", "dotbot task split 1a2b --approve", null],
     ["a line for a shell", "chmod +x hook", null],
   ];
   test.each(examples)("an example that is %s", async (_title, example, said) => {

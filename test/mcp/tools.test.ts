@@ -54,6 +54,23 @@ test("the instructions name only tools that are there", () => {
   expect(named.filter((name) => name !== "task_id" && !names.includes(name))).toEqual([]);
 });
 
+test("the way of a task is offered to everybody", () => {
+  expect(offered(EVERYDAY).map((tool) => tool.name)).toEqual(
+    expect.arrayContaining([
+      "task_create",
+      "task_get_next",
+      "task_mark_analysing",
+      "task_mark_analysed",
+      "task_mark_in_progress",
+      "task_mark_needs_input",
+      "task_mark_done",
+      "wt_create",
+      "guard_commit",
+      "wt_complete",
+    ]),
+  );
+});
+
 test("every operation of the four nouns is a tool, and nothing else", () => {
   const expected = OPERATIONS.filter(isTool).map(toolName);
   expect(offered(EVERYTHING).map((tool) => tool.name)).toEqual(expected);

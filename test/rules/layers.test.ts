@@ -63,6 +63,11 @@ test("each door to the world has one file", () => {
       "One file knows how a database is opened and what its errors mean; the ledger's schema and transactions are lib/task/ledger*.ts.",
     ],
     [
+      /^lib\/sqlite\.ts$/,
+      ["lib/lock.ts", "lib/git/index-lock.ts", "lib/task/ledger-database.ts", "lib/task/queue.ts"],
+      "Data lives in the ledger alone; the others take locks, and the queue tells damage from other errors.",
+    ],
+    [
       /^(node:)?child_process$/,
       [],
       "node:child_process costs 8 ms at start-up: Bun.spawn, in lib/git/run.ts or lib/shell.ts.",

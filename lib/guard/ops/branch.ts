@@ -29,7 +29,7 @@ export const branchCreate = operation({
   examples: [{ given: ["init"], run: "guard branch create fix-typo", does: "a new branch, checked out" }],
   effect: "write",
   target: { rule: "guard", op: "branch_create" },
-  toolset: "all",
+  toolset: "people",
   input: v.strictObject({
     name: nameField("The new branch."),
     from: v.optional(v.pipe(v.string(), v.description("A branch or commit to begin at. By default HEAD."))),
@@ -43,7 +43,7 @@ export const branchCreate = operation({
     ...echoOutput,
     created: v.pipe(v.string(), v.description("The new branch.")),
     sha: v.pipe(v.nullable(v.string()), v.description("The commit it begins at; null before the first one.")),
-    switched: v.boolean(),
+    switched: v.pipe(v.boolean(), v.description("Whether the checkout is on it now.")),
   }),
   positional: [{ field: "name" }],
   flags: { ...guardFlags, from: { value: "branch or commit" } },
@@ -106,7 +106,8 @@ async function runCreate(call: Call, input: CreateInput): Promise<Created> {
   const result = await writeTree(call, tree, args);
   if (result.status !== 0) throw inTheWay(result, "switch") ?? nameTaken(name, result) ?? gitFailure(args, result);
   const after = await echo(call, `the branch ${name} was created`);
-  return { ...after, created: name, sha, switched: switching };
+  // A hook may have moved HEAD on.
+  return { ...after, created: name, sha, switched: switching && after.branch === name };
 }
 
 async function startAt(call: Call, from: string): Promise<string> {
@@ -152,7 +153,7 @@ export const branchDelete = operation({
   ],
   effect: "destroy",
   target: { rule: "guard", op: "branch_delete" },
-  toolset: "all",
+  toolset: "people",
   input: v.strictObject({ name: nameField("The branch to delete."), ...guardFields }),
   output: v.object({
     ...echoOutput,

@@ -37,7 +37,7 @@ export function checkFor(operations: () => readonly AnyOperation[]) {
       rule: "none",
       why: "it puts the named operation's arguments to that operation's own rule, and says what comes of it",
     },
-    toolset: "all",
+    toolset: "people",
     input: v.strictObject({
       op: v.pipe(v.picklist(CHECKED), v.description("The operation.")),
       files: filesField,

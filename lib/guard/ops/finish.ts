@@ -52,7 +52,7 @@ export const finish = operation({
   effect: "write",
   openWorld: true,
   target: { rule: "guard", op: "finish" },
-  toolset: "all",
+  toolset: "people",
   input: v.strictObject({
     branch: branchField("The branch. By default the one checked out there."),
     base: branchField("The branch it is meant for. By default the repository's default branch."),

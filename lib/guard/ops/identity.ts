@@ -19,7 +19,7 @@ export const identity = operation({
   effect: "read",
   idempotent: true,
   target: { rule: "guard", op: "read" },
-  toolset: "all",
+  toolset: "people",
   input: v.strictObject(guardFields),
   output: v.object({
     ...echoOutput,

@@ -2,6 +2,7 @@
 import * as v from "valibot";
 
 import { DotbotError } from "../../error.ts";
+import { FAST_FORWARD, withoutMergeOptions } from "../../git/advance.ts";
 import type { Echo } from "../../git/echo.ts";
 import { writeTree } from "../../git/index-lock.ts";
 import { errorLines } from "../../git/parse.ts";
@@ -24,7 +25,7 @@ export const pull = operation({
   idempotent: true,
   openWorld: true,
   target: { rule: "guard", op: "pull" },
-  toolset: "all",
+  toolset: "people",
   input: v.strictObject({
     branch: branchField("The branch at the remote. By default the one that the checked-out branch follows."),
     remote: remoteField,
@@ -57,23 +58,6 @@ interface PullInput {
 }
 
 type PullResult = Echo & { remote: string; ref: string; before: string | null; changed: boolean; commits: number };
-
-/** What a merge means must not depend on who runs it. */
-export const FAST_FORWARD = [
-  "-c",
-  "merge.autoStash=false",
-  "-c",
-  "merge.verifySignatures=false",
-  "-c",
-  "submodule.recurse=false",
-  "merge",
-  "--quiet",
-  "--ff-only",
-  "--no-overwrite-ignore",
-  "--no-verify-signatures",
-  "--no-autostash",
-  "--end-of-options",
-] as const;
 
 async function runPull(call: Call, input: PullInput): Promise<PullResult> {
   const tree = await treeOf(call, pull.name);
@@ -128,11 +112,22 @@ async function runPull(call: Call, input: PullInput): Promise<PullResult> {
   }
   const behind = head.sha === null ? 1 : (await distance(call, workRoot, head.sha, sha)).behind;
   if (behind > 0) {
-    const result = await writeTree(call, tree, [...FAST_FORWARD, sha]);
+    const set = head.branch === null ? {} : withoutMergeOptions(branchRef(head.branch));
+    const result = await writeTree(call, tree, [...FAST_FORWARD, "--end-of-options", sha], set);
     if (result.status !== 0) throw inTheWay(result, "pull") ?? gitFailure(["merge"], result);
   }
   const after = await echo(call, `${ref} of ${remote.name} was pulled`);
   const changed = after.headSha !== head.sha;
+  if (behind > 0 && !changed) {
+    throw new DotbotError(
+      "UNVERIFIED",
+      `git says that ${quote(`${remote.name}/${branch}`)} was merged, and HEAD is where it was`,
+      {
+        hint: "look at the checkout before going on",
+        details: { before: head.sha, remoteSha: sha },
+      },
+    );
+  }
   return { ...after, remote: remote.name, ref, before: head.sha, changed, commits: changed ? behind : 0 };
 }
 

@@ -160,7 +160,7 @@ export const addBulk = operation({
   ],
   effect: "write",
   target: { rule: "queue" },
-  toolset: "all",
+  toolset: "people",
   positional: [{ field: "tasks" }],
   input: v.strictObject({
     tasks: v.pipe(

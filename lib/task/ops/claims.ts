@@ -273,6 +273,7 @@ export const heartbeat = operation({
       does: "keep it",
     },
   ],
+  toolset: "people",
   async run(call, input) {
     return await withClaim(call, input, "heartbeat", (tx, row, before, holder) => {
       if (before === null) {
@@ -300,6 +301,7 @@ export const release = operation({
       does: "give it back",
     },
   ],
+  toolset: "people",
   async run(call, input) {
     return await withClaim(call, input, "release", (tx, row) => {
       tx.ledger.dropClaim(row.id);

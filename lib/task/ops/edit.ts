@@ -62,7 +62,7 @@ export const edit = operation({
   idempotent: true,
   target: { rule: "queue" },
   session: "optional",
-  toolset: "all",
+  toolset: "people",
   positional: [{ field: "task_id", optional: true }],
   input: v.strictObject({
     ...taskField,

@@ -42,7 +42,7 @@ export const remove = operation({
   examples: [{ given, run: "task remove 'Add a login page'", does: "take it out" }],
   effect: "destroy",
   target: { rule: "queue" },
-  toolset: "all",
+  toolset: "people",
   positional: [{ field: "task_id", variadic: true, optional: true }],
   batch: "task_id",
   complete: { task_id: "task" },

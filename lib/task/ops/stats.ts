@@ -42,7 +42,7 @@ export const stats = operation({
   examples: [{ given: ["task add 'Add a login page'"], run: "task stats", does: "how the queue stands" }],
   effect: "read",
   target: { rule: "queue" },
-  toolset: "all",
+  toolset: "people",
   input: v.strictObject({ ...dirField }),
   output: statsOutput,
   async run(call) {

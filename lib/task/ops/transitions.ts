@@ -169,6 +169,7 @@ export const review = operation({
       does: "ask for a review",
     },
   ],
+  toolset: "people",
   input: v.strictObject({
     ...moveFields,
     reason: v.optional(v.pipe(v.string(), v.description("What the reviewer should look at."))),
@@ -266,6 +267,7 @@ export const cancel = operation({
   summary: "Give a task up for good",
   details: "Moves the task to cancelled, which is final. What depends on it may go on.",
   examples: [{ given, run: "task cancel 'Add a login page' --reason 'not wanted any more'", does: "give it up" }],
+  toolset: "people",
   input: v.strictObject({
     ...moveFields,
     reason: v.optional(v.pipe(v.string(), v.description("Why it isn't wanted."))),

@@ -130,6 +130,7 @@ export const adopt = operation({
     },
   ],
   effect: "write",
+  toolset: "people",
   idempotent: true,
   input: v.strictObject({
     ...wtFields,

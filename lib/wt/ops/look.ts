@@ -54,7 +54,7 @@ export const list = operation({
   examples: [{ given, run: "wt list", does: "where work goes on" }],
   effect: "read",
   target: { rule: "queue" },
-  toolset: "all",
+  toolset: "people",
   input: v.strictObject({ ...dirField }),
   output: v.object({
     worktrees: v.array(listedShape),
@@ -244,6 +244,7 @@ export const path = operation({
   summary: "Print the folder of a task's worktree",
   examples: [{ given, run: "wt path 'Add a login page'", does: 'for scripts: cd "$(dotbot wt path …)"' }],
   effect: "read",
+  toolset: "people",
   input: v.strictObject({ ...wtFields }),
   output: pathOutput,
   async run(call, input) {
@@ -301,6 +302,7 @@ export const diff = operation({
     "Committed and uncommitted changes of tracked files, against the commit that the branch was cut from, or that was synced last. Untracked files are named.",
   examples: [{ given, run: "wt diff 'Add a login page'", does: "what would land" }],
   effect: "read",
+  toolset: "people",
   input: v.strictObject({
     ...wtFields,
     stat: v.optional(v.pipe(v.boolean(), v.description("Only how much, file by file."))),
@@ -358,6 +360,7 @@ export const log = operation({
   summary: "Show the commits of a task's branch since its base",
   examples: [{ given, run: "wt log 'Add a login page'", does: "its own commits, newest first" }],
   effect: "read",
+  toolset: "people",
   input: v.strictObject({ ...wtFields }),
   output: v.object({
     taskId: v.string(),

@@ -47,6 +47,8 @@ export const remove = operation({
     },
   ],
   effect: "destroy",
+  session: "optional",
+  toolset: "people",
   idempotent: true,
   input: removeInput,
   flags: heldFlags,

@@ -20,6 +20,7 @@ export const prune = operation({
     "Folders without a task, tasks whose folder is gone, registrations without a folder, task branches without a worktree, leftovers of a kill, an old trash; with older_than also kept refs of that age. What has work that is nowhere else stays, and says why. Refuses when more than half of the worktrees would go, or their parent folder isn't there.",
   examples: [{ run: "wt prune", does: "what could go" }],
   effect: "destroy",
+  toolset: "people",
   idempotent: true,
   input: v.strictObject({
     ...dirField,
@@ -77,6 +78,7 @@ export const repair = operation({
     },
   ],
   effect: "write",
+  toolset: "people",
   idempotent: true,
   input: v.strictObject({
     ...wtFields,

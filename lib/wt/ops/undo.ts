@@ -33,6 +33,7 @@ export const undo = operation({
       given: [
         ...given,
         "wt create 'Add a login page'",
+        "wt run 'Add a login page' -- sh -c 'echo hello > login.txt; git add login.txt; git commit --quiet -m Login'",
         "task done 'Add a login page'",
         "wt complete 'Add a login page'",
       ],
@@ -41,6 +42,7 @@ export const undo = operation({
     },
   ],
   effect: "write",
+  toolset: "people",
   idempotent: true,
   input: v.strictObject({
     ...wtFields,
@@ -106,6 +108,8 @@ export const sync = operation({
     },
   ],
   effect: "write",
+  session: "optional",
+  toolset: "people",
   idempotent: true,
   input: v.strictObject({
     ...heldFields,
