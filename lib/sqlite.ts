@@ -50,6 +50,11 @@ export function isUnwritable(error: unknown): boolean {
   return UNWRITABLE.some((prefix) => code.startsWith(prefix));
 }
 
+/** There is no space left on the device. */
+export function isFull(error: unknown): boolean {
+  return sqliteCode(error).startsWith("SQLITE_FULL");
+}
+
 /** Throws READ_ONLY with the path and the remedy. */
 export function refuseUnwritable(path: string): never {
   writeFailure(Object.assign(new Error("read-only"), { code: "EACCES" }), path);
@@ -80,6 +85,7 @@ export function tryLock(path: string): HeldLock | null {
     db.close(false);
     if (isBusy(error)) return null;
     if (isUnwritable(error)) refuseUnwritable(path);
+    if (isFull(error)) writeFailure(Object.assign(new Error("full"), { code: "ENOSPC" }), path);
     throw error;
   }
   return { release: () => db.close(false) };

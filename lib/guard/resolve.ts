@@ -236,6 +236,14 @@ function withWholeExample(error: unknown, { op, input }: Request): unknown {
   });
 }
 
+/** Another folder is a field of a tool's call; a command that mends the place would be one for a shell. */
+function dirField(example: string | undefined): { example?: string } {
+  const word = /^--dir (.+)$/s.exec(example ?? "")?.[1];
+  if (word === undefined) return {};
+  const dir = word.startsWith("'") ? word.slice(1, -1).replaceAll(String.raw`'\''`, "'") : word;
+  return { example: JSON.stringify({ dir }) };
+}
+
 /** An error that speaks of a command line, for a caller that has none. Refusals and bad input speak its language already. */
 function forTool(error: unknown): unknown {
   if (
@@ -249,8 +257,7 @@ function forTool(error: unknown): unknown {
   );
   return new DotbotError(error.code, error.message, {
     ...(aboutPlace ? { hint: "give dir: the whole path of a checkout that exists and is sound" } : {}),
-    // Another folder is a field of the call; a command that mends the place would be one for a shell.
-    ...(error.example?.startsWith("--dir ") === true ? { example: error.example } : {}),
+    ...dirField(error.example),
     ...(error.details === undefined ? {} : { details: error.details }),
   });
 }

@@ -14,6 +14,7 @@ import {
   type Database,
   databaseInMemory,
   isBusy,
+  isFull,
   isUnwritable,
   openDatabase,
   openDatabaseToRead,
@@ -136,7 +137,8 @@ export class LedgerDatabase {
         }
         this.db.run("COMMIT");
       } catch (error) {
-        this.db.run("ROLLBACK");
+        if (this.db.inTransaction) this.db.run("ROLLBACK");
+        if (isFull(error)) this.translate(error);
         throw error;
       }
     }
@@ -180,6 +182,8 @@ export class LedgerDatabase {
       return this.db.query(sql).values(...values);
     } catch (error) {
       if (isBusy(error)) throw this.locked(this.waitMs);
+      // Even a read writes where a commit was cut short: it is undone first.
+      if (/^SQLITE_(?:FULL|IOERR)/.test(sqliteCode(error))) this.translate(error);
       throw error;
     }
   }
@@ -253,7 +257,7 @@ export class LedgerDatabase {
 
   private translate(error: unknown): never {
     const code = sqliteCode(error);
-    if (code.startsWith("SQLITE_FULL")) {
+    if (isFull(error)) {
       throw new DotbotError(
         "READ_ONLY",
         `can't write the ledger ${quote(this.path, 300)}: no space is left on the device`,

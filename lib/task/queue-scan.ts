@@ -193,6 +193,8 @@ export class Scanner {
     let imported = 0;
     let ours = false;
     await this.learn("read the task files", () => {
+      // Done again where the first try couldn't be written down.
+      imported = 0;
       if (this.state.ledger.meta("imported") !== undefined) return;
       // Of two files with one id the one that knows more of its past is the task; the other is judged against it.
       const ranked = files.map((found) => ({ found, rank: rankOf(found) })).sort((a, b) => b.rank - a.rank);

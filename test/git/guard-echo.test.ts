@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { isLocked } from "../../lib/git/index-lock.ts";
+import { shellWord } from "../../lib/text.ts";
 import { makeRepo, run as git, tempDir, write } from "../kit/git.ts";
 import { failure, guard } from "../kit/guard.ts";
 import { script, withRemote } from "../kit/repositories.ts";
@@ -85,15 +86,18 @@ test("a landing takes its subject from what it lands, though the remote's base i
   expect(await git(repo, "log", "--format=%s", "-2", "main")).toBe("Add what is late\nNot pushed yet");
 });
 
-test("inside a git dir the whole command is shown, with the checkout that is meant", async () => {
-  await using dir = await tempDir();
-  const repo = await makeRepo(dir.path("repo"), { files: { "a.txt": "1\n" } });
-  const facts = await failure(guard("add", { dir: join(repo, ".git"), files: ["a.txt"] }, { cwd: repo }));
-  expect(facts.example).toBe(`dotbot guard add --dir ${repo} a.txt`);
-  const place = { cwd: repo, mcp: { root: repo } };
-  const tool = await failure(guard("add", { dir: join(repo, ".git"), files: ["a.txt"] }, place));
-  expect(tool.example).toBe(`--dir ${repo}`);
-});
+test.each(["repo", "it's a repo"])(
+  "inside a git dir the whole command is shown, with the checkout that is meant: %s",
+  async (name) => {
+    await using dir = await tempDir();
+    const repo = await makeRepo(dir.path(name), { files: { "a.txt": "1\n" } });
+    const facts = await failure(guard("add", { dir: join(repo, ".git"), files: ["a.txt"] }, { cwd: repo }));
+    expect(facts.example).toBe(`dotbot guard add --dir ${shellWord(repo)} a.txt`);
+    const place = { cwd: repo, mcp: { root: repo } };
+    const tool = await failure(guard("add", { dir: join(repo, ".git"), files: ["a.txt"] }, place));
+    expect(tool.example).toBe(JSON.stringify({ dir: repo }));
+  },
+);
 
 test.each<[what: string, key: string, value: string]>([
   ["squash", "branch.main.mergeOptions", "--no-ff --squash"],
