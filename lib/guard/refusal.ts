@@ -208,7 +208,10 @@ async function branchFor(request: Request, repo: Repo): Promise<string | null> {
   const head = await readHead(request.ctx, repo);
   if (head.branch !== null && head.sha !== null && request.guardOp !== "finish") return head.branch;
   // Before the first commit there is no branch to send; a remote may have one to pull.
-  return (await someBranch(request, repo, head.sha)) ?? (head.sha === null && request.guardOp !== "pull" ? null : head.branch);
+  return (
+    (await someBranch(request, repo, head.sha)) ??
+    (head.sha === null && request.guardOp !== "pull" ? null : head.branch)
+  );
 }
 
 /** What is changed in the tree, as the call would name it. */
