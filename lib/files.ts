@@ -324,6 +324,15 @@ export function existingAncestor(path: string): string {
   return at;
 }
 
+/** Where a link leads; null where there is none any more, `denied` where that may not be known. */
+export function readForeignLink(path: string): string | null | "denied" {
+  try {
+    return fs.readlinkSync(path);
+  } catch (error) {
+    return ["EACCES", "EPERM"].includes(errno(error)) ? "denied" : null;
+  }
+}
+
 export function readLink(path: string): string | null {
   try {
     return fs.readlinkSync(path);

@@ -2,7 +2,7 @@
  * Telling one process from another: a pid alone is recycled, and means nothing in another pid namespace or after a reboot.
  * Where the system shows no start time, life can't be proved and the answer is `unknown`.
  */
-import { listNames, readLink, readText } from "./files.ts";
+import { listNames, readForeignLink, readLink, readText } from "./files.ts";
 
 export interface ProcessMark {
   readonly pid: number;
@@ -90,8 +90,10 @@ export function programsIn(
       // A zombie has ended; whoever started it just hasn't looked yet.
       if (/^State:\s+Z/m.test(readProcFile(pid, "status") ?? "")) return false;
       if ("variable" in where) return readProcFile(pid, "environ")?.split("\0").includes(where.variable) === true;
-      const cwd = readLink(`/proc/${pid}/cwd`);
-      return cwd === null || where.folders.some((folder) => cwd === folder || cwd.startsWith(`${folder}/`));
+      // Without one it is ending: there is nothing more that it could do.
+      const cwd = readForeignLink(`/proc/${pid}/cwd`);
+      if (cwd === null || cwd === "denied") return cwd === "denied";
+      return where.folders.some((folder) => cwd === folder || cwd.startsWith(`${folder}/`));
     })
     .map(Number);
 }

@@ -275,7 +275,8 @@ export async function keepTip(bench: Bench, key: string, tip: string): Promise<s
   const { mainRoot } = bench.place;
   const kept = await listRefs(bench.call, mainRoot, "refs/dotbot/");
   const safe = key.replace(/[^A-Za-z0-9_-]+/g, "-").slice(0, 80);
-  for (const [ref, oid] of kept) if (oid === tip && ref.startsWith(`refs/dotbot/lost/${safe}-`)) return ref;
+  const names = [`refs/dotbot/lost/${safe}-`, `refs/dotbot/done/${safe}-`];
+  for (const [ref, oid] of kept) if (oid === tip && names.some((name) => ref.startsWith(name))) return ref;
   for (let n = 1; ; n++) {
     const ref = lostRef(safe, n);
     if (kept.has(ref) || (await readRef(bench.call, mainRoot, ref)) !== null) continue;

@@ -17,6 +17,7 @@ import { displayWidth } from "../../lib/text.ts";
 import { dotbot } from "../kit/binary.ts";
 import { ELSEWHERE, preparation } from "../kit/examples.ts";
 import { openSandbox } from "../kit/sandbox.ts";
+import { requireTool } from "../kit/tools.ts";
 
 const root = join(import.meta.dir, "..", "..");
 
@@ -72,7 +73,12 @@ const pages = [
 
 describe.each(pages)("%s", (page) => {
   const sections = sectionsOf(readFileSync(join(root, page), "utf8"));
-  test.each(sections.map((section) => [section.title, section.blocks] as const))("%s", async (_, blocks) => {
+  const rows = sections.map((section) => [section.title, section.blocks] as const);
+  const needsJq = ([, blocks]: (typeof rows)[number]): boolean =>
+    blocks.some(({ text, skip }) => skip === null && /\bjq\b/.test(text));
+  const jq = !rows.some(needsJq) || requireTool("jq");
+  for (const [title] of jq ? [] : rows.filter(needsJq)) test.skip(title, () => {});
+  test.each(jq ? rows : rows.filter((row) => !needsJq(row)))("%s", async (_, blocks) => {
     await using sandbox = await openSandbox();
     await sandbox.sh(QUEUE);
     for (const { line, text, given, skip } of blocks) {

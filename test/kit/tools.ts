@@ -14,6 +14,7 @@ export const TOOLS = [
   "zsh",
   "fish",
   "expect",
+  "jq",
   "bash-completion",
   "chromium",
   "unshare",
@@ -60,6 +61,7 @@ function whyMissing(tool: Tool): string | null {
     case "chromium":
     case "expect":
     case "fish":
+    case "jq":
     case "pwsh":
     case "setpriv":
     case "unshare":

@@ -196,7 +196,7 @@ describe("in words of tools", () => {
     ["the call that failed", '{"task_id":"old"}', null],
     ["a tool already", 'task_get {"task_id":"1a2b"}', 'task_get {"task_id":"1a2b"}'],
     ["a verb without a tool", "dotbot init", null],
-    ["a flag that no tool has", "dotbot task split 1a2b --approve", null],
+    ["a flag that no tool has", "dotbot task split 1a2b --reject", null],
     ["a line for a shell", "chmod +x hook", null],
   ];
   test.each(examples)("an example that is %s", async (_title, example, said) => {
