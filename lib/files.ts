@@ -324,12 +324,12 @@ export function existingAncestor(path: string): string {
   return at;
 }
 
-/** Where a link leads; null where there is none any more, `denied` where that may not be known. */
-export function readForeignLink(path: string): string | null | "denied" {
+/** Where a link of somebody else's process leads; null where there is none any more, undefined where it may not be read. */
+export function readForeignLink(path: string): string | null | undefined {
   try {
     return fs.readlinkSync(path);
   } catch (error) {
-    return ["EACCES", "EPERM"].includes(errno(error)) ? "denied" : null;
+    return ["EACCES", "EPERM"].includes(errno(error)) ? undefined : null;
   }
 }
 

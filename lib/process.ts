@@ -92,7 +92,8 @@ export function programsIn(
       if ("variable" in where) return readProcFile(pid, "environ")?.split("\0").includes(where.variable) === true;
       // Without one it is ending: there is nothing more that it could do.
       const cwd = readForeignLink(`/proc/${pid}/cwd`);
-      if (cwd === null || cwd === "denied") return cwd === "denied";
+      if (cwd === null) return false;
+      if (cwd === undefined) return true;
       return where.folders.some((folder) => cwd === folder || cwd.startsWith(`${folder}/`));
     })
     .map(Number);
