@@ -10,7 +10,6 @@ import { conditions, pickNext, type PickInput, settledPick } from "../next.ts";
 import type { Picked } from "../pick.ts";
 import { provenance, provenanceFields } from "../provenance.ts";
 import type { Queue, Tx } from "../queue.ts";
-import { notifyStatus } from "../notify.ts";
 import {
   claimShape,
   type Desk,
@@ -33,7 +32,7 @@ import {
   taskField,
   withQueue,
 } from "./common.ts";
-import { applyMove, claimLine, type Moved, type MoveInput, type MovePlan } from "./move.ts";
+import { answered, applyMove, claimLine, type Moved, type MoveInput, type MovePlan } from "./move.ts";
 import { claimFlags, claimTermsFields, termsOf } from "./terms.ts";
 
 const pool = v.picklist(["analysed", "todo"]);
@@ -332,22 +331,5 @@ export async function nextForStart(
           return row === null ? null : applyMove(call, tx, row, who, holder, undefined, plan);
         });
   if (outcome === null) return nextOf(call, queue, { ...first, row: null }, null);
-  const { after, before, changed } = outcome;
-  await notifyStatus(call, settings, {
-    task: queue.document(after),
-    path: queue.pathOf(after),
-    stateRoot: queue.stateRoot,
-    oldStatus: before,
-    newStatus: after.status,
-    by: who.by,
-    session_id: who.session_id,
-    at: who.at,
-  });
-  return {
-    ...oneTaskOf(call, queue, after),
-    oldStatus: before,
-    newStatus: after.status,
-    changed,
-    ...(outcome.claim === null ? {} : { claim: shownClaim(outcome.claim, true) }),
-  };
+  return await answered(call, desk, who, outcome);
 }

@@ -104,6 +104,16 @@ export async function moveTask(call: Call, desk: Desk, row: TaskRow, input: Move
   const outcome = await queue.write(`task ${plan.verb} ${row.id8}`, (tx) =>
     applyMove(call, tx, tx.row(row.id), who, holder, input.steal, plan),
   );
+  return await answered(call, desk, who, outcome);
+}
+
+/** Tells the hooks of a move that was made, and what a caller is told. */
+export async function answered(
+  call: Call,
+  { queue, settings }: Desk,
+  who: Provenance,
+  outcome: Applied,
+): Promise<Moved> {
   const { after, before, changed, claim } = outcome;
   if (changed && before !== after.status) {
     await notifyStatus(call, settings, {
