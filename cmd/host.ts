@@ -252,5 +252,6 @@ function lazyPrompter(signal: AbortSignal): Prompter {
     text: async (question) => await (await load()).text(question),
     confirm: async (question) => await (await load()).confirm(question),
     select: async (question) => await (await load()).select(question),
+    multiselect: async (question) => await (await load()).multiselect(question),
   };
 }

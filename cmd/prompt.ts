@@ -24,9 +24,21 @@ export function prompter(signal: AbortSignal): Prompter {
           ...streams,
         }),
       ),
-    confirm: async ({ message, initial = false }) =>
-      answered(await clack.confirm({ message, initialValue: initial, ...streams })),
+    confirm: async ({ about = [], message, initial = false }) => {
+      if (about.length > 0) process.stderr.write(`${about.join("\n")}\n`);
+      return answered(await clack.confirm({ message, initialValue: initial, ...streams }));
+    },
     select: async ({ message, options }) =>
       answered(await clack.select({ message, options: [...options], ...streams })),
+    multiselect: async ({ message, options, initial }) =>
+      answered(
+        await clack.multiselect({
+          message,
+          options: [...options],
+          initialValues: [...initial],
+          required: false,
+          ...streams,
+        }),
+      ),
   };
 }

@@ -7,11 +7,18 @@ import type { Style } from "./text.ts";
 /** Questions to a person. Present only where one can answer: a terminal, no `--json`, no `--yes`, no CI. */
 export interface Prompter {
   text(question: { message: string; placeholder?: string; initial?: string }): Promise<string>;
-  confirm(question: { message: string; initial?: boolean }): Promise<boolean>;
+  /** `about` are lines to read first: what the answer is about, so shown even with `--quiet`. */
+  confirm(question: { about?: readonly string[]; message: string; initial?: boolean }): Promise<boolean>;
   select(question: {
     message: string;
     options: readonly { value: string; label: string; hint?: string }[];
   }): Promise<string>;
+  /** None, one or several; `initial` are those chosen beforehand. */
+  multiselect(question: {
+    message: string;
+    options: readonly { value: string; label: string; hint?: string }[];
+    initial: readonly string[];
+  }): Promise<string[]>;
 }
 
 /** How the answer will be shown. */

@@ -86,13 +86,15 @@ const doctorFix = operation({
 
 /** Shows the plan, and asks where somebody can answer. */
 async function agreed(call: Call, planned: readonly Diagnosis[]): Promise<boolean> {
-  for (const { check, remedy } of planned) if (remedy.kind === "auto") call.note(`${check}: ${remedy.plan}`);
-  if (call.yes) return true;
+  const plan = planned.map(({ check, remedy }) => `${check}: ${remedy.kind === "auto" ? row(remedy.plan) : ""}`);
   if (call.prompt !== undefined)
     return await call.prompt.confirm({
+      about: plan,
       message: `Do ${planned.length === 1 ? "that" : `these ${planned.length}`}?`,
       initial: true,
     });
+  for (const line of plan) call.note(line);
+  if (call.yes) return true;
   throw new DotbotError(
     "NEEDS_ANSWER",
     `${count(planned.length, "repair")} would be made, and there is no terminal to ask at`,

@@ -20,20 +20,52 @@ interface JsonAgent {
   readonly comments: boolean;
   /** It wants the transport named. */
   readonly typed: boolean;
+  /** Files and folders, from the project's root, that say that the agent is used there. */
+  readonly signs: readonly string[];
 }
 
 interface TomlAgent {
   readonly title: string;
   readonly path: string;
   readonly servers: "mcp_servers";
+  readonly signs: readonly string[];
 }
 
+// AGENTS.md is no sign: many agents read it.
 export const AGENTS = {
-  claude: { title: "Claude Code", path: ".mcp.json", servers: "mcpServers", comments: false, typed: false },
-  codex: { title: "Codex", path: ".codex/config.toml", servers: "mcp_servers" },
-  cursor: { title: "Cursor", path: ".cursor/mcp.json", servers: "mcpServers", comments: true, typed: false },
-  vscode: { title: "VS Code", path: ".vscode/mcp.json", servers: "servers", comments: true, typed: true },
-  gemini: { title: "Gemini CLI", path: ".gemini/settings.json", servers: "mcpServers", comments: true, typed: false },
+  claude: {
+    title: "Claude Code",
+    path: ".mcp.json",
+    servers: "mcpServers",
+    comments: false,
+    typed: false,
+    signs: [".mcp.json", ".claude", "CLAUDE.md"],
+  },
+  codex: { title: "Codex", path: ".codex/config.toml", servers: "mcp_servers", signs: [".codex"] },
+  cursor: {
+    title: "Cursor",
+    path: ".cursor/mcp.json",
+    servers: "mcpServers",
+    comments: true,
+    typed: false,
+    signs: [".cursor", ".cursorrules"],
+  },
+  vscode: {
+    title: "VS Code",
+    path: ".vscode/mcp.json",
+    servers: "servers",
+    comments: true,
+    typed: true,
+    signs: [".vscode", ".github/copilot-instructions.md"],
+  },
+  gemini: {
+    title: "Gemini CLI",
+    path: ".gemini/settings.json",
+    servers: "mcpServers",
+    comments: true,
+    typed: false,
+    signs: [".gemini", "GEMINI.md"],
+  },
 } as const satisfies Readonly<Record<string, JsonAgent | TomlAgent>>;
 
 export type AgentName = keyof typeof AGENTS;

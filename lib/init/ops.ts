@@ -1,10 +1,12 @@
 /** `dotbot init`: once per repository, and again whenever something of it is missing. */
 import * as v from "valibot";
 
+import { DotbotError } from "../error.ts";
 import { echoFields, echoLine } from "../git/echo.ts";
 import { operation, type AnyOperation } from "../op.ts";
 import { count, paint } from "../text.ts";
-import { AGENT_NAMES } from "./agents.ts";
+import { AGENT_NAMES, type AgentName } from "./agents.ts";
+import { asked } from "./ask.ts";
 import { runInit, type LoadQueue } from "./run.ts";
 
 const leftShape = v.array(v.object({ path: v.string(), why: v.string() }));
@@ -17,7 +19,7 @@ export function initOperations(loadQueue?: LoadQueue): readonly AnyOperation[] {
     name: "init",
     summary: "Make the queue of this repository",
     details:
-      "Makes .bot/ in the main checkout, keeps everything that is there, and commits exactly what it wrote. Doing it again adds what is missing.",
+      "Makes .bot/ in the main checkout, keeps everything that is there, and commits exactly what it wrote. Doing it again adds what is missing. At a terminal the first time asks, before anything is written, which agents to tell and whether to commit; any of its flags, or --yes, and it asks nothing.",
     examples: [
       { run: "init", does: "make it" },
       { run: "init --agents claude,vscode", does: "and tell these agents of the MCP server" },
@@ -32,12 +34,11 @@ export function initOperations(loadQueue?: LoadQueue): readonly AnyOperation[] {
     input: v.strictObject({
       agents: v.optional(
         v.pipe(
-          v.array(v.picklist(AGENT_NAMES)),
+          v.array(v.picklist([...AGENT_NAMES, "none"])),
           v.description(
-            "Agents to whose project files the MCP server is added, or with --remove from whose it is taken.",
+            "Agents to whose project files the MCP server is added, or with --remove from whose it is taken; none: of no agent.",
           ),
         ),
-        [],
       ),
       force: flag("Make anew what dotbot owns (README, ignore rules); tasks, settings and .control stay."),
       no_commit: flag("Write the files, and leave the commit to you."),
@@ -60,7 +61,10 @@ export function initOperations(loadQueue?: LoadQueue): readonly AnyOperation[] {
       loaded: v.pipe(v.nullable(v.number()), v.description("Tasks taken from the queue's branch.")),
       notes: v.array(v.string()),
     }),
-    run: async (call, input) => await runInit(call, input, loadQueue),
+    async run(call, { agents, ...input }) {
+      const named = agents === undefined ? {} : { agents: namedAgents(agents) };
+      return await runInit(call, await asked(call, { ...input, ...named }), loadQueue);
+    },
     text(result, style) {
       const lines = [
         ...result.notes.map((note) => paint(style, "dim", note)),
@@ -79,6 +83,16 @@ export function initOperations(loadQueue?: LoadQueue): readonly AnyOperation[] {
     },
   });
   return [init];
+}
+
+function namedAgents(names: readonly (AgentName | "none")[]): AgentName[] {
+  const agents = names.filter((name) => name !== "none");
+  if (agents.length === 0 || agents.length === names.length) return agents;
+  throw new DotbotError("INVALID_INPUT", `agents are named beside "none": ${agents.join(", ")}`, {
+    hint: `either none, or some of ${AGENT_NAMES.join(", ")}`,
+    example: `dotbot init --agents ${agents.join(",")}`,
+    details: { agents: [...names] },
+  });
 }
 
 export const INIT_OPERATIONS: readonly AnyOperation[] = initOperations(

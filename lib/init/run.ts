@@ -39,7 +39,8 @@ export interface InitInput {
   readonly force: boolean;
   readonly no_commit: boolean;
   readonly remove: boolean;
-  readonly agents: readonly AgentName[];
+  /** Absent: none; with `remove`, all. */
+  readonly agents?: readonly AgentName[];
 }
 
 /**
@@ -92,9 +93,7 @@ export async function runInit(call: Call, input: InitInput, loadQueue?: LoadQueu
   const launcher = launcherOf(call);
   const files = [
     ...botFiles({ tracked, force: input.force }),
-    ...(input.remove && input.agents.length === 0 ? AGENT_NAMES : input.agents).map((name) =>
-      agentFile(name, launcher),
-    ),
+    ...(input.agents ?? (input.remove ? AGENT_NAMES : [])).map((name) => agentFile(name, launcher)),
   ];
   const steps = files.map((file) => plan(stateRoot, file, input.remove));
 
@@ -119,7 +118,7 @@ export async function runInit(call: Call, input: InitInput, loadQueue?: LoadQueu
 }
 
 /** The state root as a checkout that can take a commit. */
-function treeOf(state: Repo): Checkout | null {
+export function treeOf(state: Repo): Checkout | null {
   if (state.fault !== null || state.workRoot === null || !samePath(state.workRoot, state.stateRoot)) return null;
   return { workRoot: state.stateRoot, gitDir: state.gitDir };
 }
@@ -133,7 +132,7 @@ function refuseOddFolder(bot: string): void {
 }
 
 /** The name by which everybody can start dotbot, where that is this one; else this one's path. */
-function launcherOf(call: Call): Launcher {
+export function launcherOf(call: Call): Launcher {
   const onPath = Bun.which("dotbot", { PATH: call.env["PATH"] ?? "" });
   const same = onPath !== null && realPath(onPath) === realPath(call.executable);
   return { command: same ? "dotbot" : call.executable, exists };
@@ -305,7 +304,7 @@ function notesOf(repo: Repo, tree: Checkout | null, tracked: boolean, input: Ini
   else if (lstatOrNull(join(tree.workRoot, ".bot"))?.isSymbolicLink() === true)
     notes.push(".bot is a link, so nothing is committed");
   if (tracked && !input.remove) notes.push("the project's branches track the task files, and go on to (queue.tracked)");
-  if (input.agents.includes("codex") && !input.remove)
+  if (input.agents?.includes("codex") === true && !input.remove)
     notes.push("Codex reads .codex/config.toml in projects that it was told to trust");
   return notes;
 }

@@ -20,6 +20,9 @@ export interface Bench {
   readonly place: AdvancePlace;
 }
 
+/** The same where there may be no queue. */
+export type Ground = Pick<Bench, "call" | "settings" | "place">;
+
 /** Opens the queue that the call means, for looking. */
 export async function withBench<T>(call: Call, verb: string, work: (bench: Bench) => Promise<T>): Promise<T> {
   await requireGit(call, MINIMUM_GIT, verb);

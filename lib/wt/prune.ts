@@ -12,7 +12,7 @@ import type { WorktreeRecord } from "../git/parse.ts";
 import { branchRef, deleteRef, listRefs, readRef } from "../git/refs.ts";
 import { git, gitText } from "../git/run.ts";
 import { journalFolder } from "../journal.ts";
-import { count, quote } from "../text.ts";
+import { count, printable, quote } from "../text.ts";
 import { mergedBy, resolveBase } from "./base.ts";
 import type { Bench } from "./bench.ts";
 import { adminOf } from "./create.ts";
@@ -47,7 +47,7 @@ interface Found extends Orphan {
 export async function orphans(bench: Bench, olderThanMs: number | null): Promise<readonly Found[]> {
   const records = (await listCheckouts(bench.call, bench.place.mainRoot)).slice(1).filter((record) => !record.bare);
   const known = worktrees(bench.queue);
-  return [
+  const found = [
     ...(await foldersWithoutTask(bench, records, known)),
     ...(await tasksWithoutFolder(bench, known)),
     ...registrationsWithoutFolder(bench, records, known),
@@ -55,6 +55,8 @@ export async function orphans(bench: Bench, olderThanMs: number | null): Promise
     ...leftovers(bench, known),
     ...(olderThanMs === null ? [] : await keptRefs(bench, olderThanMs)),
   ];
+  bench.call.progress(null);
+  return found;
 }
 
 /** Takes away what may go. Error: REFUSED when that is more than half of the worktrees. */
@@ -63,9 +65,11 @@ export async function prune(bench: Bench, found: readonly Found[]): Promise<Orph
   const gone: Orphan[] = [];
   for (const { act, ...orphan } of found) {
     if (orphan.keeps !== null) continue;
+    bench.call.progress(`removing ${printable(orphan.what)}`);
     await act();
     gone.push(orphan);
   }
+  bench.call.progress(null);
   return gone;
 }
 
@@ -96,6 +100,7 @@ async function foldersWithoutTask(
 ): Promise<Found[]> {
   const found: Found[] = [];
   for (const record of records) {
+    bench.call.progress(`looking at ${printable(record.path)}`);
     const id8 = isOurs(record);
     const path = physical(record.path) ?? record.path;
     if (id8 === null || !isDirectory(path)) continue;
@@ -221,6 +226,7 @@ async function branchesWithoutWorktree(
   for (const [ref, tip] of await listRefs(bench.call, bench.place.mainRoot, "refs/heads/task/")) {
     const branch = ref.slice("refs/heads/".length);
     if (records.some((it) => it.branch === ref) || [...known.values()].some((it) => it.branch === branch)) continue;
+    bench.call.progress(`looking at ${printable(branch)}`);
     const id8 = namedFor(branch);
     const row = id8 === null ? undefined : bench.queue.ledger.taskById8(id8);
     const base = (await resolveBase(bench, undefined)).branch;

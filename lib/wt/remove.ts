@@ -25,7 +25,7 @@ import { commitOf, deleteRef, listRefs, moveRef, readRef } from "../git/refs.ts"
 import { git } from "../git/run.ts";
 import { ledgerFolder } from "../task/ledger.ts";
 import { quote } from "../text.ts";
-import { nowStamp, type Bench } from "./bench.ts";
+import { nowStamp, type Bench, type Ground } from "./bench.ts";
 import { inspect } from "./inspect.ts";
 import { forget, record, type RemoveEntry } from "./journal.ts";
 import { removeLinks, restoreLinks } from "./links.ts";
@@ -33,7 +33,7 @@ import { lostRef, type Made } from "./model.ts";
 import { refusal, removalBlockers, type Blocker, type Permissions, type WorktreeFacts } from "./plan.ts";
 import { dropWorktree } from "./records.ts";
 
-const TRASH_DAYS = 7;
+export const TRASH_DAYS = 7;
 const BESIDE = ".dotbot-trash";
 
 export interface Removal {
@@ -209,19 +209,22 @@ async function lookAgain(
   });
 }
 
-/** The trash folder for a worktree: in the common dir, or beside the worktree where that is another file system. */
-function trashFor(bench: Bench, path: string): string {
-  const stamp = bench.call.now().toISOString().replace(/[:.]/g, "-");
+/** Where worktrees at that place are kept: in the common dir, or beside the worktree where that is another file system. */
+export function trashOf(bench: Bench, path: string): string {
   const own = join(ledgerFolder(bench.place.commonDir), "trash");
   makeDirectory(own);
-  const same = lstatOrNull(own)?.dev === lstatOrNull(path)?.dev;
-  return join(same ? own : join(dirname(path), BESIDE), `${stamp}-${basename(path)}`);
+  return lstatOrNull(own)?.dev === lstatOrNull(path)?.dev ? own : join(dirname(path), BESIDE);
+}
+
+function trashFor(bench: Bench, path: string): string {
+  const stamp = bench.call.now().toISOString().replace(/[:.]/g, "-");
+  return join(trashOf(bench, path), `${stamp}-${basename(path)}`);
 }
 
 /** Moves a folder or a registration into the trash of the common dir. */
-export function toTrash(bench: Bench, path: string, what: "tree" | "registration"): void {
-  const stamp = bench.call.now().toISOString().replace(/[:.]/g, "-");
-  let folder = join(ledgerFolder(bench.place.commonDir), "trash", `${stamp}-${basename(path)}`);
+export function toTrash(ground: Ground, path: string, what: "tree" | "registration"): void {
+  const stamp = ground.call.now().toISOString().replace(/[:.]/g, "-");
+  let folder = join(ledgerFolder(ground.place.commonDir), "trash", `${stamp}-${basename(path)}`);
   while (exists(join(folder, what))) folder += "_";
   makeDirectory(folder);
   if (!moveAside(path, join(folder, what))) removeTree(path);

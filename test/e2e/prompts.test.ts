@@ -82,7 +82,7 @@ describe("task add", () => {
 describe("task answer", () => {
   test("shows the question, and its options to choose from", async () => {
     await using pty = await open("task", "answer", taskId8(1));
-    await pty.sees(/Which store\?[^]*SQLite[^]*files/);
+    await pty.sees(/Which store\?[^]*A {2}SQLite[^]*B {2}files[^]*another answer/);
     pty.type(`${DOWN}\r`);
     expect(await pty.exited).toBe(0);
     expect(at(await world.ok(["task", "show", taskId8(1)]), "task", "questions_resolved", 0)).toMatchObject({
@@ -99,6 +99,45 @@ describe("task answer", () => {
     expect(at(await world.ok(["task", "show", taskId8(2)]), "task", "questions_resolved", 0)).toMatchObject({
       answer: "teal",
     });
+  });
+});
+
+describe("doctor --fix", () => {
+  /** A repository whose bare flag was flipped: an error that is safe to fix. */
+  async function hurt(): Promise<World> {
+    const hurtWorld = await makeWorld();
+    await hurtWorld.ok(["task", "list"]);
+    await hurtWorld.git("config", "core.bare", "true");
+    return hurtWorld;
+  }
+  const isBare = async ({ main }: World): Promise<boolean> =>
+    /bare = true/.test(readFileSync(`${main}/.git/config`, "utf8"));
+
+  test.each<[what: string, keys: string, status: number, left: boolean]>([
+    ["Enter, which is yes", "\r", 0, false],
+    ["y", "y", 0, false],
+    ["n", "n", 1, true],
+    ["Ctrl-C", CTRL_C, 130, true],
+    ["Escape", ESCAPE, 130, true],
+  ])("%s", async (_, keys, status, left) => {
+    await using hurtWorld = await hurt();
+    await using pty = openPty([await binary(), "doctor", "--fix", "--quiet"], { cwd: hurtWorld.main });
+    await pty.sees(/core-bare: git config core\.bare false[^]*Do /);
+    pty.type(keys);
+    expect(await pty.exited).toBe(status);
+    expect(await isBare(hurtWorld)).toBe(left);
+  });
+
+  test.each<[what: string, flags: readonly string[], env: Record<string, string>, status: number, left: boolean]>([
+    ["--yes", ["--yes"], {}, 0, false],
+    ["--json", ["--json"], {}, 2, true],
+    ["CI", [], { CI: "true" }, 2, true],
+  ])("with %s at a terminal it doesn't ask", async (_, flags, env, status, left) => {
+    await using hurtWorld = await hurt();
+    await using pty = openPty([await binary(), "doctor", "--fix", ...flags], { cwd: hurtWorld.main, env });
+    expect(await pty.exited).toBe(status);
+    expect(pty.shown()).not.toMatch(/Do (?:that|these)/);
+    expect(await isBare(hurtWorld)).toBe(left);
   });
 });
 

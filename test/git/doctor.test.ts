@@ -782,9 +782,18 @@ describe("what --fix does, and what it doesn't", () => {
   test("a no at the terminal changes nothing, a yes repairs; what a person has to do is left and told", async () => {
     await using world = await clinic();
     await wreck(world);
+    const shown: string[] = [];
     const answering = (answer: boolean) => ({
       ...today,
-      prompt: { confirm: async () => answer, text: async () => "", select: async () => "" },
+      prompt: {
+        confirm: async ({ about = [] }: { about?: readonly string[] }) => {
+          shown.push(...about);
+          return answer;
+        },
+        text: async () => "",
+        select: async () => "",
+        multiselect: async () => [],
+      },
     });
     expect((await world.call(doctor, { fix: true }, answering(false))).result).toMatchObject({
       repairs: [],
@@ -800,7 +809,7 @@ describe("what --fix does, and what it doesn't", () => {
       findings: [{ check: "broken-files" }],
     });
     expect(status).toBe(1);
-    expect(world.notes).toContain("core-bare: git config core.bare false");
+    expect(shown).toContain("core-bare: git config core.bare false");
     expect(existsSync(taskFile(world, "todo"))).toBe(true);
     expect(readFileSync(join(world.repo, ".bot/workspace/tasks/todo/x-12345678.json"), "utf8")).toBe("{");
   });

@@ -214,6 +214,7 @@ test("at a terminal what is missing is asked for", async () => {
     text: async ({ message }) => answers.get(message) ?? "",
     confirm: async () => true,
     select: async () => "",
+    multiselect: async () => [],
   };
   const { result } = await world.call(add, {}, { prompt });
   expect(result["task"]).toMatchObject({ name: "Asked for", priority: 7, description: "" });
