@@ -24,7 +24,7 @@ import { moveTask, type Moved, type MoveInput } from "../task/ops/move.ts";
 import { termsOf } from "../task/ops/terms.ts";
 import { quote, shellWord } from "../text.ts";
 import { makeLocal, resolveBase, type Base } from "./base.ts";
-import { nowStamp, unhurried, wtExample, type Bench } from "./bench.ts";
+import { nowStamp, unhurried, wtExample, type Bench, type Ground } from "./bench.ts";
 import { forget, record, type CreateEntry } from "./journal.ts";
 import { makeLinks } from "./links.ts";
 import { branchName, folderName, lockedFor, lockReason, type TaskWorktree } from "./model.ts";
@@ -91,7 +91,7 @@ export async function createWorktree(bench: Bench, row: TaskRow, input: CreateIn
     const started = input.no_start === true ? null : await start(bench, row, input);
     await dropDeadRegistration(bench, plan.path, row);
     await makeLocal(bench, plan.base);
-    await addWorktree(bench, row, plan);
+    await addWorktree(bench, plan, lockReason(row));
     const worktree = await describe(bench, row, plan);
     await putWorktree(bench.queue, row.id, worktree);
     forget(bench.place.commonDir, name);
@@ -191,7 +191,7 @@ async function branchFor(
 }
 
 /** The folder for worktrees, made if need be. Errors: READ_ONLY, REFUSED, each with the setting that helps. */
-async function rootFor(bench: Bench): Promise<string> {
+export async function rootFor(bench: Bench): Promise<string> {
   const { queue, settings, place } = bench;
   const { stateRoot } = queue;
   const setting = settings.worktree.root;
@@ -292,7 +292,8 @@ export function adminOf(commonDir: string, path: string): string | null {
   return null;
 }
 
-async function addWorktree(bench: Bench, row: TaskRow, plan: CreatePlan): Promise<void> {
+/** Branch, folder and registration in one git command; locked from the first moment, where there is a reason to. */
+export async function addWorktree(bench: Ground, plan: CreatePlan, lock: string | null): Promise<void> {
   const args = [
     // As many as there are processors; below a hundred files git decides against it.
     "-c",
@@ -301,9 +302,7 @@ async function addWorktree(bench: Bench, row: TaskRow, plan: CreatePlan): Promis
     "add",
     "--quiet",
     "--no-track",
-    "--lock",
-    "--reason",
-    lockReason(row),
+    ...(lock === null ? [] : ["--lock", "--reason", lock]),
     ...(plan.reusesBranch ? ["--", plan.path, plan.branch] : ["-b", plan.branch, "--", plan.path, plan.base.sha]),
   ];
   const result = await git(bench.call, plan.reusesBranch ? args.filter((it) => it !== "--no-track") : args, {
@@ -321,7 +320,7 @@ async function addWorktree(bench: Bench, row: TaskRow, plan: CreatePlan): Promis
 }
 
 /** Read back: what is there now is what was asked for. */
-async function isSound(bench: Bench, plan: CreatePlan): Promise<boolean> {
+async function isSound(bench: Ground, plan: CreatePlan): Promise<boolean> {
   const gitDir = gitDirAt(plan.path);
   if (gitDir === null || !linkedBothWays(plan.path, gitDir)) return false;
   const tip = await readRef(bench.call, bench.place.mainRoot, branchRef(plan.branch));
@@ -352,7 +351,15 @@ async function describe(bench: Bench, row: TaskRow, plan: CreatePlan): Promise<T
 
 /** Undoes a create from its entry, however far it came. What was made goes into the trash, not away. */
 export async function takeBack(bench: Bench, name: string, entry: CreateEntry, waitMs: number): Promise<void> {
-  const { call, place } = bench;
+  const known = worktreeOf(bench.queue, entry.taskId);
+  await unmake(bench, entry, waitMs, known !== null && samePath(known.path, entry.path));
+  await putTaskBack(bench, entry, "its worktree couldn't be made");
+  forget(bench.place.commonDir, name);
+}
+
+/** The part of it that is git's: folder, registration, branches. `keepsTree`: another create has made the folder its own since. */
+export async function unmake(ground: Ground, entry: CreateEntry, waitMs: number, keepsTree: boolean): Promise<void> {
+  const { call, place } = ground;
   await clearLockFiles(call.signal, {
     paths: [entry.branch, "HEAD"].map((it) =>
       it === "HEAD" ? join(place.commonDir, "packed-refs.lock") : join(place.commonDir, `${branchRef(it)}.lock`),
@@ -362,27 +369,24 @@ export async function takeBack(bench: Bench, name: string, entry: CreateEntry, w
     since: new Date(entry.at),
     waitMs,
   });
-  const known = worktreeOf(bench.queue, entry.taskId);
-  if (known === null || !samePath(known.path, entry.path)) {
-    clearFolder(bench, entry.path);
-    for (const admin of registrationsOf(place.commonDir, entry)) toTrash(bench, admin, "registration");
+  if (!keepsTree) {
+    clearFolder(ground, entry.path);
+    for (const admin of registrationsOf(place.commonDir, entry)) toTrash(ground, admin, "registration");
     removeEmptyDirectory(join(place.commonDir, "worktrees"));
   }
   if (entry.newBranch) await deleteRef(call, place.mainRoot, branchRef(entry.branch), entry.baseSha);
   if (entry.madeBase !== null) await deleteRef(call, place.mainRoot, entry.madeBase.ref, entry.madeBase.sha);
-  await putTaskBack(bench, entry, "its worktree couldn't be made");
-  forget(place.commonDir, name);
 }
 
 /** The folder, as far as it is git's: at first it is empty, and its first file is the one that names its git dir. */
-function clearFolder(bench: Bench, path: string): void {
+function clearFolder(ground: Ground, path: string): void {
   const names = listNames(path);
   if (names === null) return;
   const target = gitFileTarget(join(path, ".git"));
   const begun = names.length === 1 && lstatOrNull(join(path, ".git"))?.size === 0;
   if (names.length === 0) removeEmptyDirectory(path);
-  else if (begun || (target !== null && isWithin(target, join(bench.place.commonDir, "worktrees"))))
-    toTrash(bench, path, "tree");
+  else if (begun || (target !== null && isWithin(target, join(ground.place.commonDir, "worktrees"))))
+    toTrash(ground, path, "tree");
 }
 
 /** Registrations for the folder, and those of its name that didn't come far enough to say for which. */

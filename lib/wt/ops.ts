@@ -2,6 +2,7 @@
 import type { AnyOperation } from "../op.ts";
 import { complete } from "./ops/complete.ts";
 import { adopt, create } from "./ops/create.ts";
+import { hookCreateOperation, hookRemoveOperation } from "./ops/hook.ts";
 import { diff, list, log, path, status, switchTo } from "./ops/look.ts";
 import { remove } from "./ops/remove.ts";
 import { run } from "./ops/run.ts";
@@ -24,4 +25,6 @@ export const WT_OPERATIONS: readonly AnyOperation[] = [
   remove,
   prune,
   repair,
+  hookCreateOperation,
+  hookRemoveOperation,
 ];

@@ -2,10 +2,20 @@
  * What comes into a new worktree besides the commit: what `.worktreeinclude` names, then the project's own commands. Runs
  * without the repository's lock; how far it came is in the worktree's record.
  */
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 import { DotbotError } from "../error.ts";
-import { copyTree, exists, isDirectory, lstatOrNull, makeDirectory, symlink } from "../files.ts";
+import {
+  copyTree,
+  exists,
+  isDirectory,
+  lstatOrNull,
+  makeDirectory,
+  removeTree,
+  rename,
+  symlink,
+  TEMP_PREFIX,
+} from "../files.ts";
 import { isWithin } from "../git/native.ts";
 import { parseNul } from "../git/parse.ts";
 import { git } from "../git/run.ts";
@@ -14,7 +24,7 @@ import { milliseconds } from "../settings.ts";
 import { isQueuePath } from "../task/queue-paths.ts";
 import { sessionOf } from "../task/provenance.ts";
 import { stripControlKeepLines } from "../text.ts";
-import { nowStamp, type Bench } from "./bench.ts";
+import { nowStamp, type Bench, type Ground } from "./bench.ts";
 import { disposableIn, ignoredNow } from "./inspect.ts";
 import type { Setup, TaskWorktree } from "./model.ts";
 import { changeWorktree, worktreeOf } from "./records.ts";
@@ -47,32 +57,53 @@ export async function setUp(bench: Bench, taskId: string, worktree: TaskWorktree
     await changeWorktree(bench.queue, taskId, (it) => ({ ...it, setup, made }));
     return setup;
   }
-  const { runShell } = await import("../shell.ts");
-  let result: Setup = { ...running, state: "done" };
-  for (const [i, command] of commands.entries()) {
+  const result = await runCommands(bench, worktree.path, worktreeEnv(bench, taskId, worktree), async (command) => {
     await keep({ ...running, command });
-    bench.call.progress(`${i + 1}/${commands.length} ${command}`);
-    const ran = await runShell(bench.call, command, {
-      cwd: worktree.path,
-      env: worktreeEnv(bench, taskId, worktree),
-      timeoutMs: milliseconds(bench.settings.worktree.post_create_timeout),
-    });
-    if (ran.status === 0 && !ran.timedOut) continue;
-    const output = stripControlKeepLines([ran.stdout, ran.stderr].filter((it) => it !== "").join("\n")).slice(-TAIL);
-    result = {
-      ...running,
-      state: "failed",
-      command,
-      status: ran.status,
-      output: ran.timedOut ? `${output}\nstopped after ${bench.settings.worktree.post_create_timeout}` : output,
-    };
-    break;
-  }
-  bench.call.progress(null);
-  const { process: _, ...ended } = { ...result, endedAt: nowStamp(bench.call) };
+  });
+  const ended: Setup = { ...result, startedAt, endedAt: nowStamp(bench.call) };
   const made = await ignoredNow(bench.call, worktree.path, disposableIn(bench));
   await changeWorktree(bench.queue, taskId, (it) => ({ ...it, setup: ended, made }));
   return ended;
+}
+
+/** The same for a worktree that is no task's: nothing is recorded. */
+export async function setUpPlain(ground: Ground, tree: string): Promise<Setup> {
+  const included = await include(ground, tree);
+  if (ground.settings.worktree.post_create.length === 0) return { state: included > 0 ? "done" : "none" };
+  return await runCommands(ground, tree, { DOTBOT_SESSION: sessionOf(ground.call, undefined) }, async () => {});
+}
+
+/** The project's commands, one after the other, up to the first that fails. */
+async function runCommands(
+  { call, settings }: Ground,
+  tree: string,
+  env: Readonly<Record<string, string>>,
+  begins: (command: string) => Promise<void>,
+): Promise<Setup> {
+  const commands = settings.worktree.post_create;
+  const { runShell } = await import("../shell.ts");
+  try {
+    for (const [i, command] of commands.entries()) {
+      await begins(command);
+      call.progress(`${i + 1}/${commands.length} ${command}`);
+      const ran = await runShell(call, command, {
+        cwd: tree,
+        env,
+        timeoutMs: milliseconds(settings.worktree.post_create_timeout),
+      });
+      if (ran.status === 0 && !ran.timedOut) continue;
+      const output = stripControlKeepLines([ran.stdout, ran.stderr].filter((it) => it !== "").join("\n")).slice(-TAIL);
+      return {
+        state: "failed",
+        command,
+        status: ran.status,
+        output: ran.timedOut ? `${output}\nstopped after ${settings.worktree.post_create_timeout}` : output,
+      };
+    }
+    return { state: "done" };
+  } finally {
+    call.progress(null);
+  }
 }
 
 /** The set-up as it stands: one whose process has died never ended. */
@@ -85,7 +116,7 @@ export function setupNow(worktree: TaskWorktree): Setup {
 }
 
 /** Copies, or links, what `.worktreeinclude` of the main checkout names and git doesn't track there; returns how much. */
-async function include(bench: Bench, tree: string): Promise<number> {
+async function include(bench: Ground, tree: string): Promise<number> {
   const { mainRoot } = bench.place;
   if (!exists(join(mainRoot, INCLUDE_FILE))) return 0;
   const args = [
@@ -107,10 +138,18 @@ async function include(bench: Bench, tree: string): Promise<number> {
     if (isQueuePath(path) || isWithin(tree, from) || lstatOrNull(to) !== null || !isPlainBelow(tree, path)) continue;
     makeDirectory(dirname(to));
     if (bench.settings.worktree.include_mode === "link") symlink(from, to);
-    else copyTree(from, to);
+    else copyWhole(from, to);
     count += 1;
   }
   return count;
+}
+
+/** Under another name until it is whole: what is there isn't copied again, and a kill may come at any time. */
+function copyWhole(from: string, to: string): void {
+  const part = join(dirname(to), `${TEMP_PREFIX}${basename(to)}`);
+  removeTree(part);
+  copyTree(from, part);
+  rename(part, to);
 }
 
 /** Whether the way to a path is folders only: what the branch has as a link may lead anywhere. */

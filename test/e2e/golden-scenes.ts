@@ -48,6 +48,10 @@ export const SCENES: Readonly<Record<string, Scene>> = {
   "wt complete": { given: DONE, run: "wt complete 'Add a login page'" },
   "wt undo": { given: `${DONE}dotbot wt complete 'Add a login page'\n`, run: "wt undo 'Add a login page'" },
   "wt prune": { given: `${WORKTREE}cd - >/dev/null\nrm -rf "$OLDPWD"\n`, run: "wt prune" },
+  "wt hook remove": {
+    given: `${WORKTREE}echo "{\\"worktree_path\\": \\"$PWD\\"}" > ../hook.json\nmv ../hook.json "$OLDPWD/.git/"\n`,
+    run: "wt hook remove < .git/hook.json",
+  },
   "guard add": { given: "dotbot init --quiet\necho one > page.txt\n", run: "guard add page.txt" },
   "guard commit": { given: "dotbot init --quiet\necho one > page.txt\n", run: "guard commit -m 'Add a page' page.txt" },
   "guard push": { given: "dotbot init --quiet\n", run: "guard push" },
