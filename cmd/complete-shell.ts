@@ -33,7 +33,7 @@ export function readRequest(shell: Shell, args: readonly string[]): Request {
       return wordsRequest(
         args,
         (text) => text,
-        (value, { description }) => `${value.replace(/[\\:]/g, "\\$&")}:${description}`,
+        (value, description) => `${zshWord(value)}:${description}`,
       );
     case "fish":
       // The word at the cursor comes as it is typed: fish can't take the quotes off a word that isn't finished.
@@ -42,7 +42,7 @@ export function readRequest(shell: Shell, args: readonly string[]): Request {
       return wordsRequest(
         args,
         (text) => text.replace(/^=/, ""),
-        (value, candidate) => tabbed(powershellWord(value), candidate),
+        (value, description) => tabbed(powershellWord(value), description),
       );
   }
 }
@@ -50,16 +50,18 @@ export function readRequest(shell: Shell, args: readonly string[]): Request {
 function wordsRequest(
   args: readonly string[],
   read: (word: string) => string,
-  line: (value: string, candidate: Candidate) => string,
+  line: (value: string, description: string) => string,
 ): Request {
   return {
     asked: { before: args.slice(0, -1), word: read(args.at(-1) ?? "") },
-    answer: (place, candidates) =>
-      answerText(
+    answer: (place, candidates) => {
+      const said = oneLine(candidates);
+      return answerText(
         place,
         place.lead,
-        candidates.map((candidate) => line(place.lead + candidate.value, plain(candidate))),
-      ),
+        candidates.map(({ value }, i) => line(place.lead + value, said[i] ?? "")),
+      );
+    },
   };
 }
 
@@ -69,13 +71,19 @@ function answerText(place: Place, lead: string, lines: readonly string[]): strin
   return [head === null ? "words" : `${head}\t${lead}\t${place.begun}`, ...lines, ""].join("\n");
 }
 
-function tabbed(value: string, { description }: Candidate): string {
+function tabbed(value: string, description: string): string {
   return description === "" ? value : `${value}\t${description}`;
 }
 
-/** One line, whatever a task is called. */
-function plain({ value, description }: Candidate): Candidate {
-  return { value, description: stripControl(description) };
+/** Descriptions without what would break a line, whatever a task is called. Mostly there is nothing to take off. */
+function oneLine(candidates: readonly Candidate[]): readonly string[] {
+  const said = candidates.map(({ description }) => description);
+  const all = said.join("");
+  return stripControl(all) === all ? said : said.map(stripControl);
+}
+
+function zshWord(value: string): string {
+  return value.includes(":") || value.includes("\\") ? value.replace(/[\\:]/g, "\\$&") : value;
 }
 
 function powershellWord(value: string): string {
@@ -93,19 +101,20 @@ function bashRequest([columns = "", type = "", breaks = "", line = ""]: readonly
   return {
     asked: { before: words.slice(1), word: word.text },
     answer: (place, candidates) => {
+      const said = oneLine(candidates);
       const values = candidates.map(({ value }) => bashWord((place.lead + value).slice(kept.length), word.quote));
       const describes = candidates.length > 1 && !INSERTS.includes(type);
-      const lines = describes ? described(values, candidates.map(plain), Number(columns) || 80) : values;
+      const lines = describes ? described(values, said, Number(columns) || 80) : values;
       return answerText(place, place.lead.slice(kept.length), lines);
     },
   };
 }
 
 /** `value  (description)`, in one column. What readline inserts ends where values differ, so descriptions are only seen. */
-function described(values: readonly string[], candidates: readonly Candidate[], columns: number): readonly string[] {
+function described(values: readonly string[], said: readonly string[], columns: number): readonly string[] {
   const width = Math.max(...values.map(displayWidth));
   return values.map((value, i) => {
-    const description = candidates[i]?.description ?? "";
+    const description = said[i] ?? "";
     const room = columns - width - 6;
     return description === "" || room < 8 ? value : `${padEnd(value, width)}  (${truncate(description, room)})`;
   });

@@ -1,15 +1,12 @@
 /**
- * What could stand at the cursor of an unfinished command line. Pure, but for loading the operations of the noun that is
- * meant: which tasks, branches and so on there are is asked elsewhere, and only for what this says is wanted.
+ * What could stand at the cursor of an unfinished command line. Pure: which tasks, branches and so on there are is asked
+ * elsewhere, and only for what this says is wanted.
  *
  * It never refuses: a line that makes no sense yet has no candidates.
  */
-import type { AnyOperation, Completion } from "../lib/op.ts";
-import { onSurface } from "../lib/op.ts";
-import { fieldsOf, type Shape } from "../lib/schema.ts";
-import { isFlagLike, leadingWords, readFlag, type Word } from "./argv.ts";
-import { flagsOf, GLOBAL_FLAGS, longName, takesDir, type FlagInfo } from "./flags.ts";
-import { findPage, visible, type Commands, type Page } from "./route.ts";
+import type { Completion } from "../lib/op.ts";
+import { isFlagLike, joined, leadingWords, matchName, readFlag, type Word } from "./argv.ts";
+import type { Sketch, SketchCommand, SketchFlag, SketchName } from "./sketch-text.ts";
 
 /** A command line up to the cursor, as the shell would hand it over: quotes are gone. */
 export interface Asked {
@@ -45,33 +42,62 @@ export interface Place {
 }
 
 /** @returns what may stand at the cursor; candidates aren't yet narrowed to what the word begins with */
-export async function placeAt({ before, word }: Asked, commands: Commands): Promise<Place> {
-  const leading = leadingWords(before, GLOBAL_FLAGS);
+export function placeAt({ before, word }: Asked, sketch: Sketch): Place {
+  const leading = leadingWords(before, sketch.globals);
   const helping = leading.slice(0, 2).some(({ text }) => text === "help");
   const named = leading.filter(({ text }) => text !== "help");
-  const found = await findPage(named, commands);
-  const page = found?.page;
-  const operation = page?.page === "operation" ? page.operation : undefined;
-  const flags = operation === undefined ? GLOBAL_FLAGS : [...flagsOf(operation), ...globalsFor(operation)];
-  const taken = new Set(
-    (found === undefined ? leading : leading.slice(0, leading.length - named.length + found.used)).map(at),
-  );
+  const page = pageOf(named, sketch);
+  const command = page.page === "command" ? page.command : undefined;
+  const flags = command?.flags ?? sketch.globals;
+  const taken = new Set(leading.slice(0, leading.length - named.length + page.used).map(at));
   const line = scan(before, taken, flags);
   const here = { line, word };
 
   if (line.pending !== null) return valuePlace(line.pending, "", word, here);
   if (line.behind) {
-    if (operation === undefined) return placed(here, "", word, {});
-    const passthrough = operation.positional?.some((it) => it.passthrough === true) === true;
-    return passthrough ? placed(here, "", word, { what: "path" }) : wordPlace(operation, [], here, []);
+    if (command === undefined) return placed(here, "", word, {});
+    return command.passthrough ? placed(here, "", word, { what: "path" }) : wordPlace(command, [], here, []);
   }
   if (isFlagLike(word) || word === "-") return flagPlace(word, flags, page, here);
-  if (page === undefined) return placed(here, "", word, {});
-  if (operation === undefined || helping) {
-    const rest = named.length - (found?.used ?? 0);
-    return placed(here, "", word, rest > 0 ? {} : { candidates: await namesUnder(page, commands, helping) });
+  if (page.page === "nothing") return placed(here, "", word, {});
+  if (command === undefined || helping) {
+    const rest = named.length - page.used;
+    return placed(here, "", word, rest > 0 ? {} : { candidates: namesUnder(page, sketch, helping) });
   }
-  return wordPlace(operation, flags, here, line.words.length === 0 ? await namesUnder(page, commands, helping) : []);
+  return wordPlace(command, flags, here, line.words.length === 0 ? namesUnder(page, sketch, helping) : []);
+}
+
+// ── what is named so far ─────────────────────────────────────────────────────────────────────────────────────────────
+
+/** `used`: how many of the words name it. */
+type Page = { readonly used: number } & (
+  | { readonly page: "dotbot" | "nothing" }
+  | { readonly page: "surface"; readonly words: readonly string[] }
+  /** Verbs under one beginning. */
+  | { readonly page: "group"; readonly name: string; readonly commands: readonly SketchName[] }
+  | { readonly page: "command"; readonly command: SketchCommand; readonly commands: readonly SketchName[] }
+);
+
+/** The longest beginning of the words that names something. */
+function pageOf(words: readonly Word[], { nouns, surfaces, command }: Sketch): Page {
+  const [first] = words;
+  if (first === undefined) return { page: "dotbot", used: 0 };
+  const surface = surfaces.find(({ name }) => name === first.text);
+  if (surface !== undefined) return { page: "surface", words: surface.words, used: 1 };
+  const noun =
+    nouns.find(({ name }) => name === first.text) ?? nouns.find(({ aliases }) => aliases.includes(first.text));
+  if (noun === undefined) return { page: "nothing", used: words.length };
+  const { name, commands } = noun;
+  const canonical = [{ ...first, text: name }, ...words.slice(1)];
+  const called = (spelling: string): SketchName | undefined =>
+    commands.find((it) => it.name === spelling || it.aliases.includes(spelling));
+  const used = matchName(canonical, (spelling) => called(spelling) !== undefined);
+  const meant = called(joined(canonical.slice(0, used)));
+  if (meant !== undefined) return { page: "command", command: command(meant.name), commands, used };
+  const pair = `${joined(canonical.slice(0, 2))} `;
+  return canonical.length > 1 && commands.some((it) => it.name.startsWith(pair))
+    ? { page: "group", name: pair.trim(), commands, used: 2 }
+    : { page: "group", name, commands, used: 1 };
 }
 
 // ── the line so far ──────────────────────────────────────────────────────────────────────────────────────────────────
@@ -79,9 +105,9 @@ export async function placeAt({ before, word }: Asked, commands: Commands): Prom
 interface Line {
   /** Words that are neither the command's name nor a flag's. */
   readonly words: readonly string[];
-  readonly given: ReadonlyMap<FlagInfo, readonly string[]>;
+  readonly given: ReadonlyMap<SketchFlag, readonly string[]>;
   /** The flag that the word at the cursor is the value of. */
-  readonly pending: FlagInfo | null;
+  readonly pending: SketchFlag | null;
   /** A `--` stands before the cursor. */
   readonly behind: boolean;
 }
@@ -91,10 +117,10 @@ interface Here {
   readonly word: string;
 }
 
-function scan(before: readonly string[], taken: ReadonlySet<number>, flags: readonly FlagInfo[]): Line {
+function scan(before: readonly string[], taken: ReadonlySet<number>, flags: readonly SketchFlag[]): Line {
   const words: string[] = [];
-  const given = new Map<FlagInfo, readonly string[]>();
-  let pending: FlagInfo | null = null;
+  const given = new Map<SketchFlag, readonly string[]>();
+  let pending: SketchFlag | null = null;
   let behind = false;
   for (const [i, text] of before.entries()) {
     if (pending !== null) {
@@ -118,113 +144,106 @@ function scan(before: readonly string[], taken: ReadonlySet<number>, flags: read
 // ── places ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** Names that may follow: nouns and surfaces, or the verbs of what is named so far. */
-async function namesUnder(page: Page, { nouns, surfaces }: Commands, helping: boolean): Promise<readonly Candidate[]> {
+function namesUnder(page: Page, { nouns, surfaces }: Sketch, helping: boolean): readonly Candidate[] {
   switch (page.page) {
     case "dotbot":
       return [
-        ...Object.entries(nouns).map(([value, { summary }]) => ({ value, description: summary })),
-        ...visible(surfaces).map((value) => ({ value, description: surfaces[value]?.summary ?? "" })),
+        ...[...nouns, ...surfaces].map(({ name, summary }) => ({ value: name, description: summary })),
         { value: "version", description: "Show the version" },
         ...(helping ? [] : [{ value: "help", description: "Explain a noun or a verb" }]),
       ];
+    case "nothing":
+      return [];
     case "surface":
-      return (page.surface.complete ?? []).map((value) => ({ value, description: "" }));
+      return page.words.map((value) => ({ value, description: "" }));
     case "group":
-      return verbsUnder(page.name, page.operations);
-    case "operation": {
-      const { name } = page.operation;
-      const noun = nouns[name.split(" ")[0] ?? ""];
-      // All verbs are loaded only where there may be a longer name.
-      const longer = noun?.verbs === undefined || Object.keys(noun.verbs).some((verb) => verb.startsWith(`${name} `));
-      return longer
-        ? verbsUnder(
-            name,
-            ((await noun?.load()) ?? []).filter((op) => onSurface(op, "cli")),
-          )
-        : [];
-    }
+      return verbsUnder(page.name, page.commands);
+    case "command":
+      return verbsUnder(page.command.name, page.commands);
   }
 }
 
-/** The word behind `name` in the names of operations; several longer names with one next word are one candidate. */
-function verbsUnder(name: string, operations: readonly AnyOperation[]): readonly Candidate[] {
+/** The word behind `name` in the names of commands; several longer names with one next word are one candidate. */
+function verbsUnder(name: string, commands: readonly SketchName[]): readonly Candidate[] {
   const verbs = new Map<string, string>();
-  for (const op of operations) {
-    if (!op.name.startsWith(`${name} `)) continue;
-    const [verb = "", ...deeper] = op.name.slice(name.length + 1).split(" ");
-    if (deeper.length === 0 || !verbs.has(verb)) verbs.set(verb, deeper.length === 0 ? op.summary : "");
+  for (const command of commands) {
+    if (!command.name.startsWith(`${name} `)) continue;
+    const [verb = "", ...deeper] = command.name.slice(name.length + 1).split(" ");
+    if (deeper.length === 0 || !verbs.has(verb)) verbs.set(verb, deeper.length === 0 ? command.summary : "");
   }
   return [...verbs].map(([value, description]) => ({ value, description }));
 }
 
-function flagPlace(word: string, flags: readonly FlagInfo[], page: Page | undefined, here: Here): Place {
+function flagPlace(word: string, flags: readonly SketchFlag[], page: Page, here: Here): Place {
   const read = readFlag(word, flags);
   const flag = flags.find((it) => it === read?.flag);
   if (read !== undefined && flag !== undefined && read.lead !== "") {
     return valuePlace(flag, read.lead, word.slice(read.lead.length), here);
   }
-  const own =
-    page?.page === "surface" ? (page.surface.complete ?? []).map((value) => ({ value, description: "" })) : [];
+  const own = page.page === "surface" ? page.words.map((value) => ({ value, description: "" })) : [];
   return placed(here, "", word, { candidates: [...own, ...flagCandidates(flags, here, word)] });
 }
 
 /** Flags that the line can still take. Letters only for a word that already is one: `-m` beside `--message` says nothing new. */
-function flagCandidates(flags: readonly FlagInfo[], { line }: Here, word: string): readonly Candidate[] {
+function flagCandidates(flags: readonly SketchFlag[], { line }: Here, word: string): readonly Candidate[] {
   return flags
-    .filter((flag) => !flag.hidden && (flag.repeats || !line.given.has(flag)))
+    .filter((flag) => flag.hidden !== true && (flag.repeats || !line.given.has(flag)))
     .flatMap((flag): Candidate[] => {
-      const description = firstSentence(flag.description);
-      const canNegate = flag.boolean && !longName(flag).startsWith("--no-") && word.startsWith("--no-");
+      const { description } = flag;
+      const canNegate = flag.boolean && !flag.long.startsWith("--no-") && word.startsWith("--no-");
       return [
-        { value: longName(flag), description },
+        { value: flag.long, description },
         ...(canNegate ? [{ value: `--no-${flag.name}`, description: `not: ${description}` }] : []),
         ...(flag.short !== undefined && word === `-${flag.short}` ? [{ value: word, description }] : []),
       ];
     });
 }
 
-function valuePlace(flag: FlagInfo, lead: string, text: string, here: Here): Place {
+function valuePlace(flag: SketchFlag, lead: string, text: string, here: Here): Place {
   if (flag.boolean) {
     const candidates = ["true", "false"].map((value) => ({ value, description: "" }));
     return placed(here, lead, text, { candidates });
   }
-  const several = flag.shape.kind === "list" && !flag.whole && !flag.json;
+  const several = flag.commas === true;
   const comma = several ? text.lastIndexOf(",") + 1 : 0;
   const earlier = several
     ? [...(here.line.given.get(flag) ?? []), text.slice(0, comma)].flatMap((it) => it.split(","))
     : [];
-  const what = flag.json && flag.complete === "none" ? "path" : flag.complete;
   return placed(here, lead + text.slice(0, comma), text.slice(comma), {
-    candidates: choicesOf(flag.shape),
-    what,
+    candidates: choices(flag),
+    ...(flag.what === undefined ? {} : { what: flag.what }),
     taken: earlier,
   });
 }
 
-function wordPlace(op: AnyOperation, flags: readonly FlagInfo[], here: Here, deeper: readonly Candidate[]): Place {
+function wordPlace(
+  command: SketchCommand,
+  flags: readonly SketchFlag[],
+  here: Here,
+  deeper: readonly Candidate[],
+): Place {
   const { line, word } = here;
-  const places = (op.positional ?? []).filter((it) => it.passthrough !== true);
-  const place = places[line.words.length] ?? (places.at(-1)?.variadic === true ? places.at(-1) : undefined);
-  const field = place === undefined ? undefined : fieldsOf(op.input).find((it) => it.name === place.field);
-  if (place === undefined || field === undefined) {
+  const { places } = command;
+  const last = places.at(-1);
+  const place = places[line.words.length] ?? (last?.variadic === true ? last : undefined);
+  if (place === undefined) {
     // Nothing more is named: what is left to say are flags, and those that have to be said come first.
     return placed(here, "", word, {
       candidates: [
         ...deeper,
         ...flagCandidates(
-          flags.filter((flag) => flag.from !== "global"),
+          flags.filter((flag) => flag.global !== true),
           here,
           word,
         ),
       ],
     });
   }
-  const what = op.complete?.[place.field];
   return placed(here, "", word, {
-    candidates: [...deeper, ...choicesOf(field)],
-    ...(what === undefined ? {} : { what }),
-    verb: what === "task" ? op.name : null,
-    taken: place.variadic === true || op.batch === place.field ? line.words.slice(places.indexOf(place)) : [],
+    candidates: [...deeper, ...choices(place)],
+    ...(place.what === undefined ? {} : { what: place.what }),
+    verb: place.what === "task" ? command.name : null,
+    taken: place.several === true ? line.words.slice(places.indexOf(place)) : [],
   });
 }
 
@@ -237,7 +256,7 @@ interface Wanted {
 
 function placed({ line }: Here, lead: string, begun: string, wanted: Wanted): Place {
   const { candidates = [], what = "none", verb = null, taken = [] } = wanted;
-  const dir = [...line.given].find(([flag]) => flag.name === "dir" && flag.from === "global")?.[1].at(-1);
+  const dir = [...line.given].find(([flag]) => flag.name === "dir" && flag.global === true)?.[1].at(-1);
   return {
     lead,
     begun,
@@ -248,17 +267,8 @@ function placed({ line }: Here, lead: string, begun: string, wanted: Wanted): Pl
   };
 }
 
-function choicesOf(shape: Shape): readonly Candidate[] {
-  const choices = shape.choices ?? shape.item?.choices ?? [];
-  return choices.map((value) => ({ value, description: "" }));
-}
-
-function globalsFor(op: AnyOperation): readonly FlagInfo[] {
-  return GLOBAL_FLAGS.filter((flag) => flag.name !== "dir" || takesDir(op));
-}
-
-function firstSentence(text: string): string {
-  return /^.*?[.;](?=\s|$)/s.exec(text)?.[0].slice(0, -1) ?? text;
+function choices(of: { readonly choices?: readonly string[] }): readonly Candidate[] {
+  return (of.choices ?? []).map((value) => ({ value, description: "" }));
 }
 
 function at(word: Word): number {

@@ -13,7 +13,7 @@ const resolve: ResolveTarget = async (...call) => await (await import("../lib/ta
 
 const surfaces: Readonly<Record<string, Surface>> = {
   mcp: mcpSurface({ version, nouns: NOUNS, resolve }),
-  ...shellSurfaces(() => ({ nouns: NOUNS, surfaces })),
+  ...shellSurfaces(),
 };
 
 const status = await main(realHost(), { version, nouns: NOUNS, surfaces, resolve });

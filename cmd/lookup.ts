@@ -4,24 +4,37 @@
  */
 import { join } from "node:path";
 
-import type { Ctx } from "../lib/ctx.ts";
 import { exists, listNames } from "../lib/files.ts";
-import { resolveRepo, type Repo } from "../lib/git/repo.ts";
+import { resolveRepo, type Repo, type RepoCtx } from "../lib/git/repo.ts";
+import { WORKTREE_RECORDS } from "../lib/task/here.ts";
+import { Ledger, ledgerFolder } from "../lib/task/ledger.ts";
+import { senseOf } from "../lib/task/legal.ts";
+import { STATUSES, VERB_TO } from "../lib/task/model.ts";
 import { stripControl } from "../lib/text.ts";
 import type { Candidate, Place } from "./complete.ts";
 
-/** What the word at the cursor may become, of what is looked up and of what is known already. */
-export async function candidatesOf(ctx: Ctx, place: Place): Promise<readonly Candidate[]> {
-  const found = [...place.candidates, ...(await lookedUp(ctx, place))];
-  const seen = new Set<string>();
-  return found.filter(({ value }) => {
-    const fits = value.startsWith(place.begun) && !place.taken.has(value) && !seen.has(value);
-    seen.add(value);
-    return fits;
-  });
+export interface LookupCtx extends RepoCtx {
+  /** Milliseconds to wait for a commit in progress. */
+  readonly lockWaitMs: number;
 }
 
-async function lookedUp(ctx: Ctx, place: Place): Promise<readonly Candidate[]> {
+/** What the word at the cursor may become, of what is looked up and of what is known already. */
+export async function candidatesOf(ctx: LookupCtx, place: Place): Promise<readonly Candidate[]> {
+  const { begun, taken, candidates } = place;
+  const found = new Map<string, Candidate>();
+  const add = (candidate: Candidate): void => {
+    const { value } = candidate;
+    if (value.startsWith(begun) && !taken.has(value) && !found.has(value)) found.set(value, candidate);
+  };
+  for (const candidate of candidates) add(candidate);
+  const lookedUp = await lookUp(ctx, place);
+  // A thousand tasks, each with an id of its own, needn't be told apart once more.
+  if (found.size === 0 && begun === "" && taken.size === 0 && place.lookup?.what === "task") return lookedUp;
+  for (const candidate of lookedUp) add(candidate);
+  return [...found.values()];
+}
+
+async function lookUp(ctx: LookupCtx, place: Place): Promise<readonly Candidate[]> {
   try {
     return await find(ctx, place);
   } catch {
@@ -29,7 +42,7 @@ async function lookedUp(ctx: Ctx, place: Place): Promise<readonly Candidate[]> {
   }
 }
 
-async function find(ctx: Ctx, { lookup, dir, begun, taken }: Place): Promise<readonly Candidate[]> {
+async function find(ctx: LookupCtx, { lookup, dir, begun, taken }: Place): Promise<readonly Candidate[]> {
   if (lookup === null) return [];
   const repo = async (): Promise<Repo> => await resolveRepo(ctx, dir ?? undefined);
   switch (lookup.what) {
@@ -44,10 +57,8 @@ async function find(ctx: Ctx, { lookup, dir, begun, taken }: Place): Promise<rea
       const { remoteNames } = await import("../lib/git/remote.ts");
       return (await remoteNames(ctx, await repo())).map((value) => ({ value, description: "" }));
     }
-    case "status": {
-      const { STATUSES } = await import("../lib/task/model.ts");
+    case "status":
       return STATUSES.map((value) => ({ value, description: "" }));
-    }
     case "category": {
       const { CATEGORIES } = await import("../lib/task/model.ts");
       const { tryLoadSettings } = await import("../lib/settings.ts");
@@ -68,73 +79,62 @@ async function find(ctx: Ctx, { lookup, dir, begun, taken }: Place): Promise<rea
   }
 }
 
-interface Seen {
-  readonly id: string;
-  readonly name: string;
-  readonly status: string;
-}
+/** The first eight digits of the id, name, status. */
+type Seen = readonly [id8: string, name: string, status: string];
 
 /**
  * Tasks by the first eight digits of their id; where what is typed begins no id, by their names, as far as a name means one
  * task.
  */
 async function tasks(
-  ctx: Ctx,
+  ctx: LookupCtx,
   repo: Repo,
   verb: string | null,
   begun: string,
   taken: ReadonlySet<string>,
 ): Promise<readonly Candidate[]> {
   const found = await tasksFor(ctx, repo, verb);
-  const byId = found.map(({ id, name, status }) => ({
-    value: id.slice(0, 8),
-    description: `${name} (${status})`,
-    name,
-  }));
-  const left = byId.filter(({ value, name }) => !taken.has(value) && !taken.has(name));
-  if (begun === "" || left.some(({ value }) => value.startsWith(begun))) return left;
-  const named = Map.groupBy(left, ({ name }) => name);
+  const left = taken.size === 0 ? found : found.filter(([id8, name]) => !taken.has(id8) && !taken.has(name));
+  const byId = begun === "" ? left : left.filter(([id8]) => id8.startsWith(begun));
+  if (begun === "" || byId.length > 0)
+    return byId.map(([id8, name, status]) => ({ value: id8, description: `${name} (${status})` }));
+  const named = Map.groupBy(left, ([, name]) => name);
   return [...named].flatMap(([name, [task, another]]) =>
     task === undefined || another !== undefined || name !== stripControl(name)
       ? []
-      : [{ value: name, description: `${task.value} ${task.description.slice(name.length + 1)}` }],
+      : [{ value: name, description: `${task[0]} (${task[2]})` }],
   );
 }
 
-async function tasksFor(ctx: Ctx, repo: Repo, verb: string | null): Promise<readonly Seen[]> {
-  const { Ledger, ledgerFolder } = await import("../lib/task/ledger.ts");
-  const { WORKTREE_RECORDS } = await import("../lib/task/here.ts");
-  const { senseOf } = await import("../lib/task/legal.ts");
-  const { statuses, only, removedToo = false } = senseOf(verb ?? "", await leadsTo(verb));
+async function tasksFor(ctx: LookupCtx, repo: Repo, verb: string | null): Promise<readonly Seen[]> {
+  const { statuses, only, removedToo = false } = senseOf(verb ?? "", leadsTo(verb));
   if (!exists(join(ledgerFolder(repo.stateCommonDir), "queue.db"))) return await tasksInFiles(repo, statuses);
   const ledger = Ledger.open(repo.stateCommonDir, ctx.lockWaitMs);
   try {
     const marks = statuses.map(() => "?").join(", ");
-    const lines = ledger.lines(`${removedToo ? "" : "place = 'view' AND "}status IN (${marks})`, statuses, -1);
-    if (only === undefined) return lines;
+    const found = ledger.names(`${removedToo ? "" : "place = 'view' AND "}status IN (${marks})`, statuses);
+    if (only === undefined) return found;
     const chosen = only === "claimed" || only === "unclaimed" ? ledger.claims() : ledger.records(WORKTREE_RECORDS);
-    return lines.filter(({ id }) => chosen.has(id) === (only === "claimed" || only === "with-worktree"));
+    const ids = new Set([...chosen.keys()].map((id) => id.slice(0, 8)));
+    return found.filter(([id8]) => ids.has(id8) === (only === "claimed" || only === "with-worktree"));
   } finally {
     ledger.close();
   }
 }
 
 /** The status that a verb of the queue moves tasks to. */
-async function leadsTo(verb: string | null) {
+function leadsTo(verb: string | null) {
   const [noun, word = ""] = verb?.split(" ") ?? [];
-  if (noun !== "task") return undefined;
-  const { VERB_TO } = await import("../lib/task/ops/move.ts");
-  const { STATUSES } = await import("../lib/task/model.ts");
-  return STATUSES.find((status) => VERB_TO[status] === word);
+  return noun === "task" ? STATUSES.find((status) => VERB_TO[status] === word) : undefined;
 }
 
 /** Before the first command there is no ledger: file names tell as much as Tab needs. */
 async function tasksInFiles(repo: Repo, statuses: readonly string[]): Promise<readonly Seen[]> {
   const { tasksFolder } = await import("../lib/task/view.ts");
   return statuses.flatMap((status) =>
-    (listNames(join(tasksFolder(repo.stateRoot), status)) ?? []).toSorted().flatMap((file) => {
+    (listNames(join(tasksFolder(repo.stateRoot), status)) ?? []).toSorted().flatMap((file): Seen[] => {
       const match = /^(.+)-([0-9a-f]{8})\.json$/.exec(file);
-      return match === null ? [] : [{ id: match[2] ?? "", name: match[1] ?? "", status }];
+      return match === null ? [] : [[match[2] ?? "", match[1] ?? "", status]];
     }),
   );
 }

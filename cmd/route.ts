@@ -46,6 +46,9 @@ export type Route =
 
 /** @throws DotbotError UNKNOWN_COMMAND or UNKNOWN_FLAG, naming what is nearest. */
 export async function route(argv: readonly string[], commands: Commands): Promise<Route> {
+  const program = own(commands.surfaces, argv[0] ?? "");
+  // Called by programs, in one way, with words that are none of ours.
+  if (program?.hidden === true) return { to: "surface", surface: program, args: argv.slice(1) };
   if (mentions(argv, "--version")) return { to: "version" };
   const words = leadingWords(argv, GLOBAL_FLAGS);
   const [first, second] = words;

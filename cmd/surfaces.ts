@@ -1,10 +1,9 @@
 /** Commands that serve the shell one works in: completion, and a wrapper that can change its folder. Each loads when it is called. */
-import type { Commands, Surface } from "./route.ts";
+import type { Surface } from "./route.ts";
 
 const SHELL_NAMES = ["bash", "zsh", "fish", "powershell"] as const;
 
-/** @param commands everything there is to complete, these surfaces included */
-export function shellSurfaces(commands: () => Commands): Readonly<Record<string, Surface>> {
+export function shellSurfaces(): Readonly<Record<string, Surface>> {
   return {
     completion: {
       summary: "Complete dotbot's commands with Tab",
@@ -33,7 +32,7 @@ export function shellSurfaces(commands: () => Commands): Readonly<Record<string,
       details: "",
       examples: [],
       hidden: true,
-      run: async (args, host) => await (await import("./tab.ts")).tabCommand(args, host, commands()),
+      run: async (args, host) => await (await import("./tab.ts")).tabCommand(args, host),
     },
   };
 }

@@ -13,7 +13,7 @@ import { resolveTarget } from "../lib/target.ts";
 
 const surfaces: Readonly<Record<string, Surface>> = {
   mcp: mcpSurface({ version: "", nouns: NOUNS, resolve: resolveTarget }),
-  ...shellSurfaces(() => ({ nouns: NOUNS, surfaces })),
+  ...shellSurfaces(),
 };
 
 const environment = [

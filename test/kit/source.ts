@@ -15,19 +15,24 @@ export interface Source {
   readonly loads: readonly string[];
 }
 
+const MACRO = /^import [^;]* from "([^"]+)" with \{ type: "macro" \};$/gm;
+
 const transpiler = new Bun.Transpiler({ loader: "ts", target: "bun" });
 
 export async function sources(...folders: string[]): Promise<Source[]> {
   const paths = folders.flatMap((folder) => [...new Bun.Glob(`${folder}/**/*.ts`).scanSync({ cwd: ROOT })]).toSorted();
   return await Promise.all(
     paths.map(async (path) => {
-      const text = await Bun.file(join(ROOT, path)).text();
+      const whole = await Bun.file(join(ROOT, path)).text();
+      // A macro is run while the file is read, and this reader runs nothing: it is no import that the program makes.
+      const macros = [...whole.matchAll(MACRO)].map(([, name = ""]) => name);
+      const text = whole.replace(MACRO, "");
       const found = transpiler.scanImports(text).filter((one) => one.path !== "bun:wrap");
       const of = (some: typeof found): string[] => some.map((one) => resolved(path, one.path));
       return {
         path,
         code: transpiler.transformSync(text),
-        imports: of(found),
+        imports: [...of(found), ...macros.map((name) => resolved(path, name))],
         loads: of(found.filter((one) => one.kind === "import-statement")),
       };
     }),

@@ -3,21 +3,20 @@ import { describe, expect, test } from "bun:test";
 import { placeAt } from "../../cmd/complete.ts";
 import { readLine, readRequest, type Shell } from "../../cmd/complete-shell.ts";
 import { installation, withLine } from "../../cmd/install.ts";
-import type { Commands } from "../../cmd/route.ts";
-import { shellSurfaces } from "../../cmd/surfaces.ts";
-import { NOUNS } from "../../lib/ops.ts";
+import { readSketch } from "../../cmd/sketch-text.ts";
+import { sketchOfDotbot } from "../../cmd/the-sketch.ts";
 import { senseOf } from "../../lib/task/legal.ts";
 
-const commands: Commands = { nouns: NOUNS, surfaces: shellSurfaces(() => commands) };
+const sketch = readSketch(await sketchOfDotbot());
 
 /** What may stand at the end of a line whose words are split at blanks. */
-async function at(line: string) {
+function at(line: string) {
   const words = line.split(" ");
-  return await placeAt({ before: words.slice(0, -1), word: words.at(-1) ?? "" }, commands);
+  return placeAt({ before: words.slice(0, -1), word: words.at(-1) ?? "" }, sketch);
 }
 
-async function offered(line: string): Promise<readonly string[]> {
-  const place = await at(line);
+function offered(line: string): readonly string[] {
+  const place = at(line);
   return place.candidates.map(({ value }) => value).filter((value) => value.startsWith(place.begun));
 }
 
@@ -43,8 +42,8 @@ describe("candidates that are known", () => {
     ["task no-such-verb ", []],
     ["task no-such-verb --js", ["--json"]],
     ["task start -- --", [], ["--next"]],
-  ])("%s…", async (line, some, none = []) => {
-    const found = await offered(line);
+  ])("%s…", (line, some, none = []) => {
+    const found = offered(line);
     expect(found).toEqual(expect.arrayContaining([...some]));
     for (const value of none) expect(found).not.toContain(value);
     if (some.length === 0 && none.length === 0) expect(found).toEqual([]);
@@ -63,8 +62,8 @@ describe("what has to be looked up", () => {
     ["task start --dir=sub ", { dir: "sub" }],
     ["task analysed x --analysis ", { lookup: { what: "path", verb: null } }],
     ["task start --owner ", { lookup: null, candidates: [] }],
-  ])("%s…", async (line, place) => {
-    expect(await at(line)).toMatchObject(place);
+  ])("%s…", (line, place) => {
+    expect(at(line)).toMatchObject(place);
   });
 });
 
