@@ -36,6 +36,16 @@ beforeAll(async () => {
         status: "needs-input",
         fields: { pending_questions: [{ id: "q1", question: "Which colour?" }] },
       },
+      {
+        name: "Asks twice",
+        status: "needs-input",
+        fields: {
+          pending_questions: [
+            { id: "q1", question: "Which port?" },
+            { id: "q2", question: "Which host?" },
+          ],
+        },
+      },
     ],
   });
   await world.ok(["task", "list"]);
@@ -98,6 +108,18 @@ describe("task answer", () => {
     expect(await pty.exited).toBe(0);
     expect(at(await world.ok(["task", "show", taskId8(2)]), "task", "questions_resolved", 0)).toMatchObject({
       answer: "teal",
+    });
+  });
+
+  test("is for the question that was shown, even when somebody else was faster", async () => {
+    await using pty = await open("task", "answer", taskId8(3));
+    await pty.sees(/Which port\?/);
+    await world.ok(["task", "answer", taskId8(3), "8080"]);
+    pty.type("9090\r");
+    expect(await pty.exited).toBe(3);
+    expect(at(await world.ok(["task", "show", taskId8(3)]), "task")).toMatchObject({
+      pending_questions: [{ id: "q2" }],
+      questions_resolved: [{ id: "q1", answer: "8080" }],
     });
   });
 });

@@ -1,6 +1,7 @@
 /** Answering what a task asks; after the last answer it goes on. */
 import * as v from "valibot";
 
+import type { Prompter } from "../../ctx.ts";
 import { DotbotError } from "../../error.ts";
 import type { JsonObject } from "../../json.ts";
 import { operation, type Call } from "../../op.ts";
@@ -52,7 +53,10 @@ export const answer = operation({
   async run(call, input) {
     return await withQueue(call, async (desk) => {
       const row = await namedTask(call, desk.queue, input.task_id, "answer");
-      const given = input.answer ?? (await askPerson(call, desk.queue.document(row), input.question_id));
+      const { text: given, questionId } =
+        input.answer === undefined
+          ? await askPerson(call, desk.queue.document(row), input.question_id)
+          : { text: input.answer, questionId: input.question_id };
       if (given === undefined) {
         throw new DotbotError("NEEDS_ANSWER", `no answer is given to ${quote(row.name)}`, {
           hint: "a letter picks an option, anything else is a free text",
@@ -63,11 +67,11 @@ export const answer = operation({
       const told = { question: "", answer: "", answerType: "custom" as "option" | "custom", stillPending: 0 };
       const moved = await moveTask(call, desk, row, input, {
         verb: "answer",
-        to: (_, doc) => statusAfterAnswer(doc, input.question_id),
+        to: (_, doc) => statusAfterAnswer(doc, questionId),
         also: () => false,
         data: (doc, now, who) => {
           if (now.status !== "needs-input") throw notAsking(now);
-          const { next, ...rest } = withAnswer(doc, now, given, input.question_id, who);
+          const { next, ...rest } = withAnswer(doc, now, given, questionId, who);
           Object.assign(told, rest);
           return next;
         },
@@ -160,15 +164,27 @@ function withAnswer(
   return { next, question: field(question, "question"), answer: resolvedText, answerType, stillPending: rest.length };
 }
 
-/** At a terminal, shows the question and its options; elsewhere undefined. */
-async function askPerson(call: Call, doc: JsonObject, questionId: string | undefined): Promise<string | undefined> {
+/**
+ * At a terminal, shows the question and its options; elsewhere there is no text. What comes back names the question that was
+ * shown: somebody else may answer it while this person thinks, and the words aren't meant for the next one.
+ */
+async function askPerson(
+  call: Call,
+  doc: JsonObject,
+  questionId: string | undefined,
+): Promise<{ text: string | undefined; questionId: string | undefined }> {
   const question = theQuestion(pendingQuestions(doc), questionId);
-  if (call.prompt === undefined || question === undefined) return undefined;
+  if (call.prompt === undefined || question === undefined) return { text: undefined, questionId };
+  const id = field(question, "id");
+  return { text: await answerFrom(call.prompt, question), questionId: id === "" ? questionId : id };
+}
+
+async function answerFrom(prompt: Prompter, question: JsonObject): Promise<string> {
   const options = optionsOf(question);
   const message = [field(question, "question"), field(question, "context")].filter((line) => line !== "").join("\n");
-  if (options.length === 0) return await call.prompt.text({ message });
+  if (options.length === 0) return await prompt.text({ message });
   const own = "another answer";
-  const chosen = await call.prompt.select({
+  const chosen = await prompt.select({
     message,
     options: [
       ...options.map((option) => ({
@@ -179,5 +195,5 @@ async function askPerson(call: Call, doc: JsonObject, questionId: string | undef
       { value: own, label: own },
     ],
   });
-  return chosen === own ? await call.prompt.text({ message: "Your answer" }) : chosen;
+  return chosen === own ? await prompt.text({ message: "Your answer" }) : chosen;
 }
