@@ -2,7 +2,9 @@
  * Everything of the world that isn't a file, a child process or the ledger: clock, environment, terminal, stdin, caller.
  * It is made once, at the edge (cmd/host.ts, cmd/mcp.ts, the test kit), and handed down; nothing below reads a global.
  */
+import type { Repo } from "./git/repo.ts";
 import type { Style } from "./text.ts";
+import type { OpenLedgers } from "./task/open-ledgers.ts";
 
 /** Questions to a person. Present only where one can answer: a terminal, no `--json`, no `--yes`, no CI. */
 export interface Prompter {
@@ -36,6 +38,8 @@ export type Caller =
       kind: "mcp";
       /** Where the server stands, or null when nothing usable was found; `tried` says where it looked. */
       root: string | null;
+      /** The repository at `root`, where it was resolved for this very call. */
+      repo?: Repo;
       rootFrom: "flag" | "DOTBOT_ROOT" | "CLAUDE_PROJECT_DIR" | "cwd" | "roots" | null;
       tried: readonly string[];
       /** Roots advertised by a handshake-era client; null when it has none to give. */
@@ -71,6 +75,8 @@ export interface Ctx {
   readonly yes: boolean;
   /** Absent: one whole result, as a tool's answer is. */
   readonly answer?: Answering;
+  /** Ledgers that stay open between the calls of a process that answers many. Absent: each call opens and closes its own. */
+  readonly ledgers?: OpenLedgers;
   /** This binary, for commands that it writes into other programs' configuration. */
   readonly executable: string;
 }

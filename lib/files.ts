@@ -139,6 +139,12 @@ export function lstatOrNull(path: string): fs.Stats | null {
   }
 }
 
+/** What tells this file from any other that stood or will stand at its path while this one is open somewhere; empty: there is none. */
+export function identityOf(path: string): string {
+  const stat = statOrNull(path);
+  return stat === null ? "" : `${stat.dev}:${stat.ino}`;
+}
+
 export function exists(path: string): boolean {
   return statOrNull(path) !== null;
 }

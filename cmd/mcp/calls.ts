@@ -8,6 +8,7 @@ import { validate } from "../../lib/explain.ts";
 import { invoke, toolWording, type ResolveTarget } from "../../lib/invoke.ts";
 import type { JsonValue } from "../../lib/json.ts";
 import { toolName, type AnyOperation } from "../../lib/op.ts";
+import { OpenLedgers } from "../../lib/task/open-ledgers.ts";
 import { fieldsOf, type Shape } from "../../lib/schema.ts";
 import { tryLoadSettings } from "../../lib/settings.ts";
 import { nearest, PLAIN, quote } from "../../lib/text.ts";
@@ -16,15 +17,16 @@ import { bounded } from "./bound.ts";
 import { Lanes, Slots, type Release } from "./lanes.ts";
 import type { ServerOptions } from "./options.ts";
 import { stand, type Standing } from "./root.ts";
-import { isOffered, type Offer } from "./offer.ts";
-import { catalogue, definitions, type Definition, type Tool } from "./tools.ts";
+import { isOffered, listKey, type Offer } from "./offer.ts";
+import type { Definition, Tool } from "./tools.ts";
 import { failureText } from "./wording.ts";
 
 /** Calls that run at once, writes that wait for another write not counted. */
 const AT_ONCE = 32;
 
-/** Calls between two collections of garbage. */
-const TIDY_EVERY = 64;
+/** Garbage is collected when nothing was asked for this long, and while there is no such moment after so many calls. */
+const IDLE_MS = 100;
+const TIDY_EVERY = 1_000;
 
 /** The call can't be understood: no such tool, or arguments that its schema doesn't take. */
 export class BadCall extends Error {
@@ -53,7 +55,10 @@ export interface Caller {
 export interface Setup {
   readonly host: Host;
   readonly options: ServerOptions;
-  readonly operations: readonly AnyOperation[];
+  /** Loads them all; called once, at the first call of a tool or a list that isn't ready. */
+  readonly operations: () => Promise<readonly AnyOperation[]>;
+  /** Lists that were made before, as JSON, by what `listKey` makes of an offer. */
+  readonly lists: Readonly<Record<string, string>>;
   readonly resolve: ResolveTarget;
   /** A line for the log. */
   readonly log: (line: string) => void;
@@ -65,8 +70,11 @@ export class Calls {
   private readonly lanes = new Lanes();
   private readonly stopping = new AbortController();
   private readonly running = new Set<Promise<unknown>>();
+  private readonly ledgers = new OpenLedgers();
   private readonly lists = new Map<string, readonly Definition[]>();
   private answered = 0;
+  private rest: Timer | undefined;
+  private loaded: Promise<readonly AnyOperation[]> | undefined;
   private readonly catalogues = new Map<boolean, ReadonlyMap<string, Tool>>();
 
   constructor(setup: Setup) {
@@ -76,15 +84,28 @@ export class Calls {
   /** The tools that are offered, as flags and settings say now. */
   async list(caller: Caller): Promise<readonly Definition[]> {
     const offer = this.offer(await this.standing(caller), this.env());
-    const key = JSON.stringify(offer);
-    const made =
-      this.lists.get(key) ??
-      definitions(
-        [...this.tools(offer).values()].filter((tool) => isOffered(tool.op, offer)),
-        this.setup.operations,
-      );
+    const key = listKey(offer);
+    const made = this.lists.get(key) ?? this.ready(key) ?? (await this.define(offer));
     this.lists.set(key, made);
     return made;
+  }
+
+  private ready(key: string): readonly Definition[] | undefined {
+    const text = this.setup.lists[key];
+    if (text === undefined) return undefined;
+    // Whoever asks for the list will call: by then everything is there.
+    setTimeout(() => void this.operations().catch(() => undefined), 0);
+    return JSON.parse(text) as readonly Definition[];
+  }
+
+  private async define(offer: Offer): Promise<readonly Definition[]> {
+    const { definitions } = await import("./tools.ts");
+    const tools = [...(await this.tools(offer)).values()].filter((tool) => isOffered(tool.op, offer));
+    return definitions(tools, await this.operations());
+  }
+
+  private operations(): Promise<readonly AnyOperation[]> {
+    return (this.loaded ??= this.setup.operations());
   }
 
   /** @throws BadCall */
@@ -103,12 +124,19 @@ export class Calls {
   async stop(): Promise<void> {
     this.stopping.abort(new Error("the server stops"));
     while (this.running.size > 0) await Promise.allSettled(this.running);
+    clearTimeout(this.rest);
+    this.ledgers.shut();
   }
 
-  /** Left to itself the engine lets garbage pile up between collections, and a server lives for days beside its client. */
+  /**
+   * Left to itself the engine lets garbage pile up between collections, and a server lives for days beside its client. A
+   * collection takes as long as ten calls, so it waits for a moment in which none is kept waiting.
+   */
   private tidy(): void {
     this.answered++;
+    clearTimeout(this.rest);
     if (this.answered % TIDY_EVERY === 0) Bun.gc(true);
+    else this.rest = setTimeout(() => Bun.gc(true), IDLE_MS).unref();
   }
 
   private async run(name: string, args: unknown, caller: Caller): Promise<Reply> {
@@ -120,7 +148,7 @@ export class Calls {
     try {
       release = await this.slots.take(signal);
       const standing = await this.standing(caller, env);
-      const tool = this.offered(name, this.offer(standing, env));
+      const tool = await this.offered(name, this.offer(standing, env));
       const input = await this.input(tool, args);
       const ctx = this.ctx(standing, env, caller, signal, notes);
       const resolve: ResolveTarget = async (...call) => {
@@ -162,7 +190,7 @@ export class Calls {
     const text =
       op === undefined
         ? `${facts.code}: ${facts.message}`
-        : await failureText(facts, { operations: this.setup.operations, op, args });
+        : await failureText(facts, { operations: await this.operations(), op, args });
     return { ok: false, text: [text, ...notes.map((note) => `note: ${note}`)].join("\n"), facts };
   }
 
@@ -189,14 +217,15 @@ export class Calls {
     };
   }
 
-  private tools({ requireSession }: Offer): ReadonlyMap<string, Tool> {
-    const made = this.catalogues.get(requireSession) ?? catalogue(this.setup.operations, requireSession);
+  private async tools({ requireSession }: Offer): Promise<ReadonlyMap<string, Tool>> {
+    const { catalogue } = await import("./tools.ts");
+    const made = this.catalogues.get(requireSession) ?? catalogue(await this.operations(), requireSession);
     this.catalogues.set(requireSession, made);
     return made;
   }
 
-  private offered(name: string, offer: Offer): Tool {
-    const tools = this.tools(offer);
+  private async offered(name: string, offer: Offer): Promise<Tool> {
+    const tools = await this.tools(offer);
     const tool = tools.get(name);
     if (tool !== undefined && isOffered(tool.op, offer)) return tool;
     const offered = [...tools.values()].filter((it) => isOffered(it.op, offer)).map((it) => toolName(it.op));
@@ -219,7 +248,7 @@ export class Calls {
     } catch (error) {
       if (!(error instanceof DotbotError)) throw error;
       const facts = error.facts();
-      const words = { operations: this.setup.operations, op, args: {} };
+      const words = { operations: await this.operations(), op, args: {} };
       throw new BadCall(await failureText(facts, words), facts);
     }
   }
@@ -252,6 +281,7 @@ export class Calls {
       lockWaitMs: options.lockWaitMs,
       // Whether to ask a person is the client's to decide, by the tool's annotations.
       yes: true,
+      ledgers: this.ledgers,
       executable: host.executable,
     };
   }

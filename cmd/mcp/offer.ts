@@ -11,6 +11,12 @@ export interface Offer {
   readonly requireSession: boolean;
 }
 
+/** The same for offers that come to the same list. */
+export function listKey({ toolsets, readOnly, requireSession }: Offer): string {
+  const chosen = TOOLSETS.filter((set) => toolsets.includes(set));
+  return JSON.stringify([chosen.includes("all") ? ["all"] : chosen, readOnly, requireSession]);
+}
+
 /** Whether an operation is a tool at all. */
 export function isTool(op: AnyOperation): boolean {
   return onSurface(op, "mcp") && TOOLSETS.some((set) => set === nounOf(op));

@@ -38,7 +38,7 @@ export async function stand(ctx: Pick<Ctx, "env" | "signal">, { root, cwd, roots
   for (const place of placesOf(root, ctx.env, cwd, paths, tried)) {
     try {
       const repo = await resolveRepo({ env: ctx.env, signal: ctx.signal, cwd }, place.path);
-      return { caller: { kind: "mcp", root: place.path, rootFrom: place.from, tried, roots: paths }, repo };
+      return { caller: { kind: "mcp", root: place.path, repo, rootFrom: place.from, tried, roots: paths }, repo };
     } catch (error) {
       if (!(error instanceof DotbotError)) throw error;
       tried.push(`${place.name} ${place.path}: ${REASONS[error.code] ?? error.message}`);

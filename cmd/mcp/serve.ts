@@ -16,7 +16,10 @@ import { BadCall, Calls, type Caller, type Reply } from "./calls.ts";
 import { INSTRUCTIONS } from "./instructions.ts";
 import { serverOptions } from "./options.ts";
 import { takeStdio } from "./stdio.ts";
+import { listsOfDotbot } from "./the-lists.ts" with { type: "macro" };
 import { LineTransport } from "./transport.ts";
+
+const LISTS = await listsOfDotbot();
 
 export interface Program {
   readonly version: string;
@@ -43,7 +46,8 @@ export async function serve(args: readonly string[], host: Host, program: Progra
   const calls = new Calls({
     host,
     options,
-    operations: await allOperations(program.nouns),
+    operations: async () => await allOperations(program.nouns),
+    lists: LISTS,
     resolve: program.resolve,
     log,
   });

@@ -89,8 +89,11 @@ export async function callerOf(ctx: Ctx): Promise<Caller> {
   if (ctx.caller.kind === "cli") {
     return { repo: await repoOrNull(ctx, ctx.cwd), tried: [ctx.cwd] };
   }
-  const { root, tried } = ctx.caller;
-  return { repo: root === null ? null : await repoOrNull(ctx, root), tried: root === null ? tried : [...tried, root] };
+  const { root, repo, tried } = ctx.caller;
+  return {
+    repo: repo ?? (root === null ? null : await repoOrNull(ctx, root)),
+    tried: root === null ? tried : [...tried, root],
+  };
 }
 
 export async function repoOrNull(ctx: RepoCtx, dir: string): Promise<Repo | null> {

@@ -2,13 +2,14 @@
  * The database file of the ledger: opened as far as rights go, read in snapshots, changed in transactions. It knows how an
  * answer is got from SQLite, not what is asked.
  *
- * A write is one transaction and is done when it has committed. The journal is a rollback journal that is truncated and
- * synced (a deleted one could come back after a power cut and undo an acknowledged commit).
+ * A write is one transaction and is done when it has committed. The journal is a rollback journal whose head is overwritten and
+ * synced (a deleted one could come back after a power cut and undo an acknowledged commit). The file stays, so that the next
+ * commit needn't wait for the file system to make it anew.
  */
 import { dirname, join } from "node:path";
 
 import { DotbotError } from "../error.ts";
-import { exists, makeDirectory, readText, writeHint } from "../files.ts";
+import { identityOf, makeDirectory, readText, writeHint } from "../files.ts";
 import { markOf } from "../process.ts";
 import {
   type Database,
@@ -24,6 +25,7 @@ import {
 } from "../sqlite.ts";
 import { quote } from "../text.ts";
 import { SCHEMA, SCHEMA_VERSION } from "./ledger-schema.ts";
+import type { OpenLedgers } from "./open-ledgers.ts";
 
 /** `memory`: nothing that is written outlives the process. */
 export type LedgerMode = "file" | "readonly" | "memory";
@@ -35,30 +37,43 @@ export interface WriteOptions {
   readonly signal: AbortSignal;
 }
 
+/** Of the journal's file, after a commit; bytes. A change of one task takes a tenth of it. */
+const JOURNAL_KEPT = 1_048_576;
+
 export class LedgerDatabase {
   private readonly db: Database;
   readonly path: string;
   readonly mode: LedgerMode;
-  private readonly waitMs: number;
+  /** Of the file that is open: another one may stand at the path by now. Empty: it is of no use to a later call. */
+  readonly identity: string;
+  private waitMs: number;
   private writes = false;
+  private keeper: OpenLedgers | undefined;
 
-  private constructor(db: Database, path: string, mode: LedgerMode, waitMs: number) {
+  private constructor(db: Database, path: string, mode: LedgerMode, waitMs: number, identity = "") {
     this.db = db;
     this.path = path;
     this.mode = mode;
     this.waitMs = waitMs;
+    this.identity = identity;
   }
 
   /**
    * Opens the ledger, making it when there is none. Without the right to write it is opened for reading; when it can't even
    * be made, an empty one in memory serves this process alone (`mode` says so). Reads wait `waitMs` for a commit in progress.
+   * With a `keeper` the connection is one of its own where it can be, and goes back to it when it is closed.
    */
-  static open(path: string, waitMs: number): LedgerDatabase {
-    const present = exists(path);
+  static open(path: string, waitMs: number, keeper?: OpenLedgers): LedgerDatabase {
+    const identity = identityOf(path);
+    const present = identity !== "";
+    const kept = present ? keeper?.take(path, identity) : undefined;
+    if (kept instanceof LedgerDatabase) return kept.again(waitMs);
     try {
       if (!present) makeDirectory(dirname(path));
-      const opened = new LedgerDatabase(openDatabase(path), path, "file", waitMs);
+      const opened = new LedgerDatabase(openDatabase(path), path, "file", waitMs, identity);
       opened.prepare();
+      // The file may have been exchanged between the two looks: then it isn't known which of the two is open.
+      if (keeper !== undefined && identityOf(path) === identity) opened.keeper = keeper;
       return opened;
     } catch (error) {
       const unwritable = (error instanceof DotbotError && error.code === "READ_ONLY") || isUnwritable(error);
@@ -124,11 +139,26 @@ export class LedgerDatabase {
     this.db.run(`PRAGMA busy_timeout = ${Math.max(0, Math.floor(this.waitMs))}`);
   }
 
+  /** The same connection for another call. */
+  private again(waitMs: number): LedgerDatabase {
+    if (waitMs !== this.waitMs) {
+      this.waitMs = waitMs;
+      this.patient();
+    }
+    try {
+      this.refuseNewer(this.version);
+    } catch (error) {
+      this.shut();
+      throw error;
+    }
+    return this;
+  }
+
   private prepare(): void {
     this.patient();
     const version = this.version;
     if (version === 0) {
-      this.db.run("PRAGMA page_size = 8192");
+      this.db.run("PRAGMA page_size = 4096");
       this.db.run("BEGIN IMMEDIATE");
       try {
         if (this.version === 0) {
@@ -142,24 +172,35 @@ export class LedgerDatabase {
         throw error;
       }
     }
-    if (version > SCHEMA_VERSION) {
-      throw new DotbotError("LEDGER_DAMAGED", `the ledger ${quote(this.path, 300)} was written by a newer dotbot`, {
-        hint: "update dotbot; the ledger was left as it is",
-        details: { path: this.path, version, supported: SCHEMA_VERSION },
-      });
-    }
+    this.refuseNewer(version);
     this.db.run("PRAGMA mmap_size = 268435456");
+  }
+
+  private refuseNewer(version: number): void {
+    if (version <= SCHEMA_VERSION) return;
+    throw new DotbotError("LEDGER_DAMAGED", `the ledger ${quote(this.path, 300)} was written by a newer dotbot`, {
+      hint: "update dotbot; the ledger was left as it is",
+      details: { path: this.path, version, supported: SCHEMA_VERSION },
+    });
   }
 
   /** What only writers need to have set. */
   private prepareToWrite(): void {
     if (this.writes) return;
-    this.db.run("PRAGMA journal_mode = TRUNCATE");
+    this.db.run("PRAGMA journal_mode = PERSIST");
+    this.db.run(`PRAGMA journal_size_limit = ${JOURNAL_KEPT}`);
     this.db.run("PRAGMA synchronous = FULL");
     this.writes = true;
   }
 
+  /** Done with it: closed, or kept for the process's next call. */
   close(): void {
+    if (this.keeper === undefined || this.db.inTransaction) this.shut();
+    else this.keeper.give(this);
+  }
+
+  shut(): void {
+    this.keeper = undefined;
     this.db.close(false);
   }
 

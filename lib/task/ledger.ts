@@ -20,6 +20,7 @@ import {
   type Version,
 } from "./ledger-schema.ts";
 import type { HistoryEntry } from "./model.ts";
+import type { OpenLedgers } from "./open-ledgers.ts";
 
 export type { ConflictRow, FileRow, Place, TaskLine, TaskRow, Undrawn, Version, VersionKind } from "./ledger-schema.ts";
 
@@ -41,9 +42,10 @@ export class Ledger extends LedgerReader {
   /**
    * Opens the ledger, making it when there is none. Without the right to write it is opened for reading; when it can't even
    * be made, an empty one in memory serves this process alone (`mode` says so). Reads wait `waitMs` for a commit in progress.
+   * A `keeper` has it stay open for the process's next call when it is closed.
    */
-  static open(commonDir: string, waitMs: number): Ledger {
-    return new Ledger(LedgerDatabase.open(ledgerFile(commonDir), waitMs));
+  static open(commonDir: string, waitMs: number, keeper?: OpenLedgers): Ledger {
+    return new Ledger(LedgerDatabase.open(ledgerFile(commonDir), waitMs, keeper));
   }
 
   /** A private copy in memory, for a reader that found news but may not write them down. */

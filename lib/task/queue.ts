@@ -96,7 +96,7 @@ export class Queue {
 
   private static openLedger(ctx: Ctx, repo: Repo): Ledger {
     try {
-      return Ledger.open(repo.stateCommonDir, ctx.lockWaitMs);
+      return Ledger.open(repo.stateCommonDir, ctx.lockWaitMs, ctx.ledgers);
     } catch (error) {
       if (!isDamage(error)) throw error;
       return Queue.replaceDamaged(ctx, repo);
@@ -108,7 +108,7 @@ export class Queue {
     ctx.note(
       `the ledger was damaged: moved to ${aside} and rebuilt from the task files; claims and removed tasks are only in the old one`,
     );
-    return Ledger.open(repo.stateCommonDir, ctx.lockWaitMs);
+    return Ledger.open(repo.stateCommonDir, ctx.lockWaitMs, ctx.ledgers);
   }
 
   close(): void {

@@ -3,12 +3,13 @@
  * of calls can do to it. Children are a project's own hooks on status changes, which run after the change is written.
  */
 import { describe, expect, test } from "bun:test";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { Database } from "bun:sqlite";
+import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 
 import { run } from "../kit/git.ts";
 import { plainSeeds, shownTask, taskId, taskId8 } from "../kit/tasks.ts";
-import { makeWorld, type World } from "../kit/world.ts";
+import { at, makeWorld, type World } from "../kit/world.ts";
 import { answerOf, openSession, textOf, type Message, type Session } from "./kit.ts";
 
 /** A world in which every status change runs a hook: it says its pid, and takes what the test gives it. */
@@ -270,6 +271,61 @@ describe("a world that changes", () => {
     expect(await names()).not.toContain("task_mark_in_progress");
     expect(await session.call("task_mark_in_progress", start(1).arguments)).toMatchObject({
       error: { code: -32602, message: expect.stringContaining("this server only reads") },
+    });
+  });
+
+  describe("the ledger", () => {
+    const ledger = (world: World): string => world.path("main", ".git", "dotbot", "queue.db");
+    /** What the server answers for the first task after something was done to the ledger that it had open a moment before. */
+    async function statusAfter(meddle: (world: World) => unknown): Promise<[status: unknown, told: string]> {
+      await using world = await makeWorld({ seeds: plainSeeds(2) });
+      await using session = await opened(world);
+      answerOf(await session.call("task_mark_in_progress", start(1).arguments));
+      await meddle(world);
+      const result = await session.call("task_get", { task_id: taskId8(1) });
+      const answer = result["isError"] === true ? {} : answerOf(result);
+      return [at(answer, "task", "status"), JSON.stringify(result)];
+    }
+
+    test("is removed: it is read anew from the files", async () => {
+      const [status] = await statusAfter((world) => rmSync(world.path("main", ".git", "dotbot"), { recursive: true }));
+      expect(status).toBe("in-progress");
+    });
+
+    test("is exchanged for an older copy: that is the one that counts, and files that are ahead of it are an edit", async () => {
+      await using world = await makeWorld({ seeds: plainSeeds(2) });
+      await using session = await opened(world);
+      answerOf(await session.call("task_get_next"));
+      copyFileSync(ledger(world), world.path("copy"));
+      answerOf(await session.call("task_mark_in_progress", start(1).arguments));
+      renameSync(world.path("copy"), ledger(world));
+      const shown = answerOf(await session.call("task_get", { task_id: taskId8(1) }));
+      expect(shown).toEqual(await world.ok(["task", "show", taskId8(1)]));
+    });
+
+    test.each<[what: string, meddle: (path: string) => void]>([
+      ["is overwritten with something else", (path) => writeFileSync(path, "no database\n".repeat(2_000))],
+      ["is cut within a page", (path) => truncateSync(path, 5_000)],
+    ])("%s: it is rebuilt, and said", async (_, meddle) => {
+      const [status, text] = await statusAfter((world) => meddle(ledger(world)));
+      expect(status).toBe("in-progress");
+      expect(text).toContain("the ledger was damaged");
+    });
+
+    test("is of a newer program: refused, and left as it is", async () => {
+      const [, text] = await statusAfter((world) => {
+        using db = new Database(ledger(world));
+        db.run("PRAGMA user_version = 999");
+      });
+      expect(text).toContain("LEDGER_DAMAGED");
+      expect(text).toContain("newer dotbot");
+    });
+
+    test("is changed by a command line between two calls: the next call knows", async () => {
+      const [status] = await statusAfter(
+        async (world) => await world.ok(["task", "done", taskId8(1), "--session", "s"]),
+      );
+      expect(status).toBe("done");
     });
   });
 

@@ -47,6 +47,13 @@ describe("size", () => {
   });
 });
 
+test("the list that stands ready in the program is the one that its operations make", async () => {
+  await using world = await makeWorld();
+  await using session = await openSession({ cwd: world.main });
+  await session.handshake();
+  expect((await session.request("tools/list"))["result"]).toMatchObject({ tools: offered(EVERYDAY) });
+});
+
 test("the instructions name only tools that are there", () => {
   const names = offered(EVERYDAY).map((tool) => tool.name);
   const named = INSTRUCTIONS.match(/\b(?:task|wt|guard|doctor)_[a-z_]+/g) ?? [];
