@@ -16,9 +16,16 @@ export interface ProcessMark {
 
 export type Life = "alive" | "dead" | "unknown";
 
+/** This process's own, which nothing changes while it runs; each of its parts is a file. */
+let own: ProcessMark | undefined;
+
 /** Marks a process of this machine and namespace, or null when there is none of that number. */
 export function markOf(pid: number): ProcessMark | null {
-  if (!signalable(pid)) return null;
+  if (pid === process.pid) return (own ??= marked(pid));
+  return signalable(pid) ? marked(pid) : null;
+}
+
+function marked(pid: number): ProcessMark {
   return { pid, start: startOf(pid), boot: boot(), namespace: readLink("/proc/self/ns/pid") ?? "" };
 }
 

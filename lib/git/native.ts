@@ -68,7 +68,7 @@ export function findAnchor(start: string): Anchor | null {
 
 /** The git dir that a `.git` entry leads to, physical; null when it leads nowhere. */
 export function gitDirOf(entry: string): string | null {
-  const target = gitFileTarget(entry);
+  const target = isFolder(entry) ? null : gitFileTarget(entry);
   const dir = physical(target ?? entry);
   return dir !== null && isGitDir(dir) ? dir : null;
 }
@@ -126,8 +126,8 @@ export function placeOf(start: string): Place | null {
   if (main !== entry.isDirectory() || (main && mainRoot !== anchor.tree)) return null;
   if (!main && dirname(gitDir) !== join(commonDir, "worktrees")) return null;
 
-  if (!oneDevice(start, anchor.tree)) return null;
-  if (![anchor.tree, anchor.entry, gitDir, mainRoot, commonDir].every(isMine)) return null;
+  if (start !== anchor.tree && !oneDevice(start, anchor.tree)) return null;
+  if (![...new Set([anchor.tree, anchor.entry, gitDir, mainRoot, commonDir])].every(isMine)) return null;
   const config = readText(join(commonDir, "config"));
   const format = config === null ? null : plainFormat(config);
   if (format === null || format.bare === true) return null;
@@ -193,9 +193,12 @@ function isMine(path: string): boolean {
   return uid !== undefined && lstatOf(path)?.uid === uid;
 }
 
+/** What isn't there is asked for at every step up; as an error each answer would cost more than the question. */
+const ABSENT = { throwIfNoEntry: false } as const;
+
 function statOf(path: string): Stats | null {
   try {
-    return statSync(path);
+    return statSync(path, ABSENT) ?? null;
   } catch {
     return null;
   }
@@ -203,7 +206,7 @@ function statOf(path: string): Stats | null {
 
 function lstatOf(path: string): Stats | null {
   try {
-    return lstatSync(path);
+    return lstatSync(path, ABSENT) ?? null;
   } catch {
     return null;
   }

@@ -63,6 +63,14 @@ export class LedgerReader {
     );
   }
 
+  /** The same with what Tab shows: the first eight digits of the id, name, status. Bare rows, since it is in a hurry. */
+  names(where: string, values: readonly SqlValue[]): [id8: string, name: string, status: Status][] {
+    return this.db.all(
+      `SELECT substr(id, 1, 8), name, status FROM task INDEXED BY task_list WHERE ${where} ORDER BY priority, created_at, id`,
+      ...values,
+    ) as [string, string, Status][];
+  }
+
   /** The same, and what it takes to compare the files of these tasks with the ledger. */
   fileLines(where: string, values: readonly SqlValue[], limit: number): (TaskLine & FileRow)[] {
     return this.db.objects<TaskLine & FileRow>(
@@ -181,6 +189,14 @@ export class LedgerReader {
     );
     if (row === undefined) throw new DotbotError("LEDGER_DAMAGED", `the ledger has no document for task ${quote(id)}`);
     return row[0] as string;
+  }
+
+  /** A task and its document's text, of one moment. */
+  current(id: string): { row: TaskRow; text: string } | { row: undefined; text: "" } {
+    return this.snapshot(() => {
+      const row = this.task(id);
+      return row === undefined ? { row, text: "" } : { row, text: this.document(id) };
+    });
   }
 
   /** Documents of many tasks, by id, in one pass. */

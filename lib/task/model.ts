@@ -52,6 +52,21 @@ export function isClosed(status: Status): boolean {
   return CLOSED.includes(status);
 }
 
+/** The verb that leads into a status. */
+export const VERB_TO: Readonly<Partial<Record<Status, string>>> = {
+  todo: "reset",
+  analysing: "analysing",
+  analysed: "analysed",
+  "in-progress": "start",
+  "needs-input": "ask",
+  "needs-review": "review",
+  done: "done",
+  failed: "fail",
+  skipped: "skip",
+  split: "split",
+  cancelled: "cancel",
+};
+
 export function mayMove(from: Status, to: Status): boolean {
   return TRANSITIONS[from].includes(to);
 }

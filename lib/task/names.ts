@@ -7,6 +7,10 @@ const PREFIX = /^[0-9a-f]{4}[0-9a-f-]*$/i;
 
 /** The one task that answers to `name`. Errors: TASK_NOT_FOUND with the nearest name, AMBIGUOUS_TASK with the candidates. */
 export function findTask(ledger: Ledger, name: string, example: (name: string) => string): TaskRow {
+  return ledger.snapshot(() => foundIn(ledger, name, example));
+}
+
+function foundIn(ledger: Ledger, name: string, example: (name: string) => string): TaskRow {
   const wanted = name.trim();
   if (wanted === "")
     throw new DotbotError("INVALID_INPUT", "a task's name can't be empty", { example: example("1a2b3c4d") });

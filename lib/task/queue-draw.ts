@@ -84,14 +84,14 @@ export class Drawer {
     const { ctx, ledger, view } = this.state;
     const known = (hash: string): boolean => ledger.knows(id, hash);
     for (;;) {
-      const row = ledger.task(id);
+      const { row, text } = ledger.current(id);
       if (row === undefined) return;
       const folder = folderOf(row);
       if (folder !== null) {
         const bytes = readBytes(view.path(folder, row.file));
         if (bytes === null || contentHash(bytes) !== row.hash) {
           const mtimeMs = row.mtimeMs ?? ctx.now().getTime();
-          const met = view.draw(folder, row.file, ledger.document(id), mtimeMs, known);
+          const met = view.draw(folder, row.file, text, mtimeMs, known);
           if (met !== null) unknown.push(met);
           folders.add(folder);
         }

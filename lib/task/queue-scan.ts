@@ -34,7 +34,8 @@ export class Scanner {
   /** Looks at folders whose time moved since they were last seen in step, and takes in what is new. */
   async refresh(): Promise<void> {
     const { ledger, view } = this.state;
-    if (ledger.meta("imported") === undefined) {
+    const late = ledger.snapshot(() => (ledger.meta("imported") === undefined ? null : this.undrawn.late()));
+    if (late === null) {
       await this.importAll();
       return;
     }
@@ -42,7 +43,7 @@ export class Scanner {
     const times = view.times();
     const moved = this.times.moved(times);
     if (moved.length > 0) await this.lookInto(moved, times);
-    await this.lookForUndrawn();
+    await this.lookForUndrawn(moved.length > 0 ? this.undrawn.late() : late);
   }
 
   private async lookInto(moved: readonly Folder[], times: Times): Promise<void> {
@@ -58,8 +59,9 @@ export class Scanner {
     this.times.listed(times, moved, quiet);
   }
 
-  private async lookForUndrawn(): Promise<void> {
-    let late: readonly LateTask[] = this.undrawn.late();
+  /** `seen`: what was late a moment ago. */
+  private async lookForUndrawn(seen: readonly LateTask[]): Promise<void> {
+    let late = seen;
     if (late.length > 0) {
       await Bun.sleep(SETTLE_MS);
       late = this.undrawn.late();

@@ -8,7 +8,7 @@ import type { Style } from "../../text.ts";
 import { paint, shellWord } from "../../text.ts";
 import { holds, type Claim, type Holder } from "../claim.ts";
 import type { TaskRow } from "../ledger.ts";
-import { appended, HELD, moved, type Status, TRANSITIONS, mayMove, STATUSES } from "../model.ts";
+import { appended, HELD, moved, type Status, TRANSITIONS, mayMove, STATUSES, VERB_TO } from "../model.ts";
 import {
   entryOf,
   oneLine,
@@ -115,11 +115,12 @@ export async function answered(
   outcome: Applied,
 ): Promise<Moved> {
   const { after, before, changed, claim } = outcome;
+  const answer = oneTaskOf(call, queue, after);
   if (changed && before !== after.status) {
     await notifyStatus(call, settings, {
-      task: queue.document(after),
-      path: queue.pathOf(after),
-      stateRoot: queue.stateRoot,
+      task: answer.task,
+      path: answer.path,
+      stateRoot: answer.stateRoot,
       oldStatus: before,
       newStatus: after.status,
       by: who.by,
@@ -128,7 +129,7 @@ export async function answered(
     });
   }
   return {
-    ...oneTaskOf(call, queue, after),
+    ...answer,
     oldStatus: before,
     newStatus: after.status,
     changed,
@@ -209,21 +210,6 @@ export function illegal(row: TaskRow, to: Status, verb: string): DotbotError {
     details: { task: row.id, from: row.status, to, allowed: exits, verb },
   });
 }
-
-/** The verb that leads into a status. */
-export const VERB_TO: Readonly<Partial<Record<Status, string>>> = {
-  todo: "reset",
-  analysing: "analysing",
-  analysed: "analysed",
-  "in-progress": "start",
-  "needs-input": "ask",
-  "needs-review": "review",
-  done: "done",
-  failed: "fail",
-  skipped: "skip",
-  split: "split",
-  cancelled: "cancel",
-};
 
 export function moveText(result: Moved, style: Style): string {
   const name = typeof result.task["name"] === "string" ? result.task["name"] : "";

@@ -5,6 +5,7 @@ import { DotbotError } from "../../error.ts";
 import type { JsonObject } from "../../json.ts";
 import { operation, type Call } from "../../op.ts";
 import { asText, paint, type Style } from "../../text.ts";
+import { tryLoadSettings } from "../../settings.ts";
 import { isObject, SKIP_REASONS } from "../model.ts";
 import { discardWorktree, startInWorktree } from "../worktree.ts";
 import { claimShape, namedTask, withQueue } from "./common.ts";
@@ -100,8 +101,9 @@ function isMoved(result: Moved | Next): result is Moved {
 /** The id of the task, when it is to have a worktree: by the call, else by the setting, unless the task says that it needs none. */
 async function wantsWorktree(call: Call, name: string | undefined, wish: boolean | undefined): Promise<string | null> {
   if (wish === false) return null;
-  return await withQueue(call, async ({ queue, settings }) => {
-    if (wish === undefined && !settings.worktree.default) return null;
+  // What is wrong in the settings is told by whoever lives by them.
+  if (wish === undefined && !tryLoadSettings(call, call.target.repo.stateRoot).settings.worktree.default) return null;
+  return await withQueue(call, async ({ queue }) => {
     const row = await namedTask(call, queue, name, "start");
     return wish === true || queue.document(row)["skip_worktree"] !== true ? row.id : null;
   });
