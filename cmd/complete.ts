@@ -85,12 +85,12 @@ function pageOf(words: readonly Word[], { nouns, surfaces, command }: Sketch): P
   const surface = surfaces.find(({ name }) => name === first.text);
   if (surface !== undefined) return { page: "surface", words: surface.words, used: 1 };
   const noun =
-    nouns.find(({ name }) => name === first.text) ?? nouns.find(({ aliases }) => aliases.includes(first.text));
+    nouns.find(({ name }) => name === first.text) ?? nouns.find(({ aliases }) => aliases?.includes(first.text));
   if (noun === undefined) return { page: "nothing", used: words.length };
   const { name, commands } = noun;
   const canonical = [{ ...first, text: name }, ...words.slice(1)];
   const called = (spelling: string): SketchName | undefined =>
-    commands.find((it) => it.name === spelling || it.aliases.includes(spelling));
+    commands.find((it) => it.name === spelling || it.aliases?.includes(spelling));
   const used = matchName(canonical, (spelling) => called(spelling) !== undefined);
   const meant = called(joined(canonical.slice(0, used)));
   if (meant !== undefined) return { page: "command", command: command(meant.name), commands, used };
@@ -144,11 +144,14 @@ function scan(before: readonly string[], taken: ReadonlySet<number>, flags: read
 // ── places ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /** Names that may follow: nouns and surfaces, or the verbs of what is named so far. */
-function namesUnder(page: Page, { nouns, surfaces }: Sketch, helping: boolean): readonly Candidate[] {
+function namesUnder(page: Page, sketch: Sketch, helping: boolean): readonly Candidate[] {
   switch (page.page) {
     case "dotbot":
       return [
-        ...[...nouns, ...surfaces].map(({ name, summary }) => ({ value: name, description: summary })),
+        ...[...sketch.nouns, ...sketch.surfaces].map(({ name }) => ({
+          value: name,
+          description: sketch.summary(name),
+        })),
         { value: "version", description: "Show the version" },
         ...(helping ? [] : [{ value: "help", description: "Explain a noun or a verb" }]),
       ];
@@ -157,19 +160,20 @@ function namesUnder(page: Page, { nouns, surfaces }: Sketch, helping: boolean): 
     case "surface":
       return page.words.map((value) => ({ value, description: "" }));
     case "group":
-      return verbsUnder(page.name, page.commands);
+      return verbsUnder(page.name, page.commands, sketch);
     case "command":
-      return verbsUnder(page.command.name, page.commands);
+      return verbsUnder(page.command.name, page.commands, sketch);
   }
 }
 
 /** The word behind `name` in the names of commands; several longer names with one next word are one candidate. */
-function verbsUnder(name: string, commands: readonly SketchName[]): readonly Candidate[] {
+function verbsUnder(name: string, commands: readonly SketchName[], sketch: Sketch): readonly Candidate[] {
   const verbs = new Map<string, string>();
   for (const command of commands) {
     if (!command.name.startsWith(`${name} `)) continue;
     const [verb = "", ...deeper] = command.name.slice(name.length + 1).split(" ");
-    if (deeper.length === 0 || !verbs.has(verb)) verbs.set(verb, deeper.length === 0 ? command.summary : "");
+    if (deeper.length === 0 || !verbs.has(verb))
+      verbs.set(verb, deeper.length === 0 ? sketch.summary(command.name) : "");
   }
   return [...verbs].map(([value, description]) => ({ value, description }));
 }

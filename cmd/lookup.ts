@@ -5,10 +5,9 @@
 import { join } from "node:path";
 
 import { exists, listNames } from "../lib/files.ts";
-import { resolveRepo, type Repo, type RepoCtx } from "../lib/git/repo.ts";
-import { WORKTREE_RECORDS } from "../lib/task/here.ts";
+import type { Repo, RepoCtx } from "../lib/git/repo.ts";
 import { Ledger, ledgerFolder } from "../lib/task/ledger.ts";
-import { senseOf } from "../lib/task/legal.ts";
+import { senseOf, type Sense } from "../lib/task/legal.ts";
 import { STATUSES, VERB_TO } from "../lib/task/model.ts";
 import { stripControl } from "../lib/text.ts";
 import type { Candidate, Place } from "./complete.ts";
@@ -44,10 +43,18 @@ async function lookUp(ctx: LookupCtx, place: Place): Promise<readonly Candidate[
 
 async function find(ctx: LookupCtx, { lookup, dir, begun, taken }: Place): Promise<readonly Candidate[]> {
   if (lookup === null) return [];
-  const repo = async (): Promise<Repo> => await resolveRepo(ctx, dir ?? undefined);
+  const repo = async (): Promise<Repo> => {
+    const { resolveRepo } = await import("../lib/git/repo.ts");
+    return await resolveRepo(ctx, dir ?? undefined);
+  };
   switch (lookup.what) {
-    case "task":
-      return await tasks(ctx, await repo(), lookup.verb, begun, taken);
+    case "task": {
+      const sense = senseOf(lookup.verb ?? "", leadsTo(lookup.verb));
+      // In the folder of a main checkout there is nothing to resolve, and nothing of what resolving takes is loaded.
+      const ledger = dir === null ? Ledger.glance(join(ctx.cwd, ".git")) : null;
+      const found = ledger === null ? await tasksOf(ctx, await repo(), sense) : await tasksIn(ledger, sense);
+      return candidates(found, begun, taken);
+    }
     case "branch": {
       const { listRefs } = await import("../lib/git/refs.ts");
       const refs = await listRefs(ctx, (await repo()).mainRoot, "refs/heads/");
@@ -79,41 +86,38 @@ async function find(ctx: LookupCtx, { lookup, dir, begun, taken }: Place): Promi
   }
 }
 
-/** The first eight digits of the id, name, status. */
-type Seen = readonly [id8: string, name: string, status: string];
+/** The first eight digits of the id, `name (status)`, the name. */
+type Seen = readonly [id8: string, shown: string, name: string];
 
 /**
  * Tasks by the first eight digits of their id; where what is typed begins no id, by their names, as far as a name means one
  * task.
  */
-async function tasks(
-  ctx: LookupCtx,
-  repo: Repo,
-  verb: string | null,
-  begun: string,
-  taken: ReadonlySet<string>,
-): Promise<readonly Candidate[]> {
-  const found = await tasksFor(ctx, repo, verb);
-  const left = taken.size === 0 ? found : found.filter(([id8, name]) => !taken.has(id8) && !taken.has(name));
+function candidates(found: readonly Seen[], begun: string, taken: ReadonlySet<string>): readonly Candidate[] {
+  const left = taken.size === 0 ? found : found.filter(([id8, , name]) => !taken.has(id8) && !taken.has(name));
   const byId = begun === "" ? left : left.filter(([id8]) => id8.startsWith(begun));
-  if (begun === "" || byId.length > 0)
-    return byId.map(([id8, name, status]) => ({ value: id8, description: `${name} (${status})` }));
-  const named = Map.groupBy(left, ([, name]) => name);
+  if (begun === "" || byId.length > 0) return byId.map(([value, description]) => ({ value, description }));
+  const named = Map.groupBy(left, ([, , name]) => name);
   return [...named].flatMap(([name, [task, another]]) =>
     task === undefined || another !== undefined || name !== stripControl(name)
       ? []
-      : [{ value: name, description: `${task[0]} (${task[2]})` }],
+      : [{ value: name, description: `${task[0]} ${task[1].slice(name.length + 1)}` }],
   );
 }
 
-async function tasksFor(ctx: LookupCtx, repo: Repo, verb: string | null): Promise<readonly Seen[]> {
-  const { statuses, only, removedToo = false } = senseOf(verb ?? "", leadsTo(verb));
-  if (!exists(join(ledgerFolder(repo.stateCommonDir), "queue.db"))) return await tasksInFiles(repo, statuses);
-  const ledger = Ledger.open(repo.stateCommonDir, ctx.lockWaitMs);
+async function tasksOf(ctx: LookupCtx, repo: Repo, sense: Sense): Promise<readonly Seen[]> {
+  return exists(join(ledgerFolder(repo.stateCommonDir), "queue.db"))
+    ? await tasksIn(Ledger.open(repo.stateCommonDir, ctx.lockWaitMs), sense)
+    : await tasksInFiles(repo, sense.statuses);
+}
+
+/** Closes the ledger. */
+async function tasksIn(ledger: Ledger, { statuses, only, removedToo = false }: Sense): Promise<readonly Seen[]> {
   try {
     const marks = statuses.map(() => "?").join(", ");
     const found = ledger.names(`${removedToo ? "" : "place = 'view' AND "}status IN (${marks})`, statuses);
     if (only === undefined) return found;
+    const { WORKTREE_RECORDS } = await import("../lib/task/here.ts");
     const chosen = only === "claimed" || only === "unclaimed" ? ledger.claims() : ledger.records(WORKTREE_RECORDS);
     const ids = new Set([...chosen.keys()].map((id) => id.slice(0, 8)));
     return found.filter(([id8]) => ids.has(id8) === (only === "claimed" || only === "with-worktree"));
@@ -134,7 +138,7 @@ async function tasksInFiles(repo: Repo, statuses: readonly string[]): Promise<re
   return statuses.flatMap((status) =>
     (listNames(join(tasksFolder(repo.stateRoot), status)) ?? []).toSorted().flatMap((file): Seen[] => {
       const match = /^(.+)-([0-9a-f]{8})\.json$/.exec(file);
-      return match === null ? [] : [[match[2] ?? "", match[1] ?? "", status]];
+      return match === null ? [] : [[match[2] ?? "", `${match[1]} (${status})`, match[1] ?? ""]];
     }),
   );
 }

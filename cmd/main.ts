@@ -15,18 +15,14 @@ export interface Program extends Commands {
 
 /** Does what the command line says; returns the exit status. Never throws. */
 export async function main(host: Host, program: Program): Promise<number> {
-  const signal = host.interruption();
-  let status: number;
   try {
-    status = await dispatch(host, program, signal);
+    return await dispatch(host, program);
   } catch (error) {
-    status = await report(error, host);
+    return await report(error, host);
   }
-  // A run that finished its write before it noticed has told its answer; the status still says that it was cut short.
-  return signal.reason instanceof Interrupted ? 128 + signal.reason.signal : status;
 }
 
-async function dispatch(host: Host, program: Program, signal: AbortSignal): Promise<number> {
+async function dispatch(host: Host, program: Program): Promise<number> {
   const found = await route(host.argv, program);
   switch (found.to) {
     case "version":
@@ -41,10 +37,18 @@ async function dispatch(host: Host, program: Program, signal: AbortSignal): Prom
     case "surface":
       return await found.surface.run(found.args, host);
     case "operation": {
-      const { runOperation } = await import("./cli.ts");
-      const running = runOperation(found.operation, found.taken, host, program.resolve, signal);
-      // Alone, it may be somebody's first call, anywhere.
-      return await (found.taken.size === 0 ? running.catch(withWayIn) : running);
+      const signal = host.interruption();
+      let status: number;
+      try {
+        const { runOperation } = await import("./cli.ts");
+        const running = runOperation(found.operation, found.taken, host, program.resolve, signal);
+        // Alone, it may be somebody's first call, anywhere.
+        status = await (found.taken.size === 0 ? running.catch(withWayIn) : running);
+      } catch (error) {
+        status = await report(error, host);
+      }
+      // A run that finished its write before it noticed has told its answer; the status still says that it was cut short.
+      return signal.reason instanceof Interrupted ? 128 + signal.reason.signal : status;
     }
   }
 }

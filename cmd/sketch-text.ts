@@ -38,11 +38,10 @@ export interface SketchCommand {
   readonly passthrough: boolean;
 }
 
-/** What names a command, and what it is for. */
+/** What names a command. */
 export interface SketchName {
   readonly name: string;
-  readonly aliases: readonly string[];
-  readonly summary: string;
+  readonly aliases?: readonly string[];
 }
 
 export interface SketchNoun extends SketchName {
@@ -55,17 +54,21 @@ export interface Sketch {
   readonly globals: readonly SketchFlag[];
   /** By its name. A TypeError where there is none. */
   readonly command: (name: string) => SketchCommand;
+  /** What a noun, a surface or a command is for. */
+  readonly summary: (name: string) => string;
 }
 
 /** The sketch as it is written down, each part as JSON: a line names one command, and only that one is read. */
 export interface WrittenSketch {
   /** Of this form: `Index`. */
   readonly index: string;
+  /** What each name is for; only lists of names show it. */
+  readonly summaries: string;
   /** By name: a SketchCommand, in which a flag that most commands share is its position among those of the index. */
   readonly commands: Readonly<Record<string, string>>;
 }
 
-export interface Index extends Omit<Sketch, "command"> {
+export interface Index extends Omit<Sketch, "command" | "summary"> {
   readonly shared: readonly SketchFlag[];
 }
 
@@ -74,9 +77,13 @@ export interface WrittenCommand extends Omit<SketchCommand, "flags"> {
 }
 
 export function readSketch(written: WrittenSketch): Sketch {
-  const { shared, ...sketch } = JSON.parse(written.index) as Index;
+  const { nouns, surfaces, globals, shared } = JSON.parse(written.index) as Index;
+  let summaries: Readonly<Record<string, string>> | undefined;
   return {
-    ...sketch,
+    nouns,
+    surfaces,
+    globals,
+    summary: (name) => (summaries ??= JSON.parse(written.summaries) as Record<string, string>)[name] ?? "",
     command: (name) => {
       const text = written.commands[name];
       if (text === undefined) throw new TypeError(`there is no command ${name}`);

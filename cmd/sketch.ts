@@ -21,9 +21,21 @@ export async function drawSketch({ nouns, surfaces }: Commands): Promise<Written
   const named = await Promise.all(
     Object.entries(nouns).map(async ([name, { aliases = [], summary, load }]) => {
       const operations = (await load()).filter((op) => onSurface(op, "cli"));
-      return { noun: { name, aliases, summary, commands: operations.map(nameOf) }, operations };
+      return { noun: { ...nameOf({ name, aliases }), commands: operations.map(nameOf) }, summary, operations };
     }),
   );
+  const shown = visible(surfaces).flatMap((name) => {
+    const surface = surfaces[name];
+    return surface === undefined ? [] : [{ name, ...surface }];
+  });
+  const summaries = Object.fromEntries([
+    ...named.map(({ noun, summary }) => [noun.name, summary] as const),
+    ...shown.map(({ name, summary }) => [name, summary] as const),
+    // A noun and its bare verb may have one name; the noun's line says more.
+    ...named.flatMap(({ operations, noun }) =>
+      operations.filter(({ name }) => name !== noun.name).map(({ name, summary }) => [name, summary] as const),
+    ),
+  ]);
   const commands = named.flatMap(({ operations }) => operations).map(commandOf);
   const users = Map.groupBy(
     commands.flatMap(({ flags }) => flags.map((flag) => JSON.stringify(flag))),
@@ -36,17 +48,13 @@ export async function drawSketch({ nouns, surfaces }: Commands): Promise<Written
   };
   const index: Index = {
     nouns: named.map(({ noun }) => noun),
-    surfaces: visible(surfaces).map((name) => ({
-      name,
-      aliases: [],
-      summary: surfaces[name]?.summary ?? "",
-      words: surfaces[name]?.complete ?? [],
-    })),
+    surfaces: shown.map(({ name, complete = [] }) => ({ name, words: complete })),
     globals: GLOBAL_FLAGS.map(flagSketch),
     shared: shared.map((text) => JSON.parse(text) as SketchFlag),
   };
   return {
     index: JSON.stringify(index),
+    summaries: JSON.stringify(summaries),
     commands: Object.fromEntries(
       commands.map((it): [string, string] => {
         const command: WrittenCommand = { ...it, flags: it.flags.map(written) };
@@ -56,8 +64,8 @@ export async function drawSketch({ nouns, surfaces }: Commands): Promise<Written
   };
 }
 
-function nameOf({ name, aliases = [], summary }: AnyOperation): SketchName {
-  return { name, aliases, summary };
+function nameOf({ name, aliases = [] }: Pick<AnyOperation, "name" | "aliases">): SketchName {
+  return aliases.length === 0 ? { name } : { name, aliases };
 }
 
 function commandOf(op: AnyOperation): SketchCommand {

@@ -2,7 +2,7 @@
  * The only door to the file system (the ledger and git have doors of their own). Synchronous on purpose: a command reads a
  * handful of files, and start-up counts. Failures that a user can do something about become DotbotError here, with the path.
  */
-import * as fs from "node:fs";
+import type { Dirent, Stats } from "node:fs";
 import { basename, dirname, join, parse } from "node:path";
 
 import { DotbotError } from "./error.ts";
@@ -17,6 +17,14 @@ export interface Stamp {
 /** Node's error code of a thrown value, or "". */
 export function errno(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
+}
+
+type FileSystem = typeof import("node:fs");
+let loaded: FileSystem | undefined;
+
+/** Loaded at the first touch: it costs a millisecond or more, and who only looks into the ledger has no use for it. */
+function fs(): FileSystem {
+  return (loaded ??= process.getBuiltinModule("node:fs"));
 }
 
 const CANT_WRITE = new Set(["EACCES", "EPERM", "EROFS", "ENOSPC", "EDQUOT", "EIO", "EMFILE", "ENFILE"]);
@@ -72,7 +80,7 @@ export function writeFailure(error: unknown, path: string): never {
 /** The file's bytes, or null when there is none (or a directory stands in its place). */
 export function readBytes(path: string): Uint8Array | null {
   try {
-    return fs.readFileSync(path);
+    return fs().readFileSync(path);
   } catch (error) {
     const code = errno(error);
     if (code === "ENOENT" || code === "ENOTDIR" || code === "EISDIR") return null;
@@ -90,11 +98,11 @@ export type Content =
 export function readContent(folder: string, name: Uint8Array, maxBytes: number): Content {
   const path = Buffer.concat([Buffer.from(`${folder}/`), name]);
   try {
-    const stat = fs.lstatSync(path);
-    if (stat.isSymbolicLink()) return { is: "link", bytes: fs.readlinkSync(path, { encoding: "buffer" }) };
+    const stat = fs().lstatSync(path);
+    if (stat.isSymbolicLink()) return { is: "link", bytes: fs().readlinkSync(path, { encoding: "buffer" }) };
     if (!stat.isFile()) return { is: "special" };
     if (stat.size > maxBytes) return { is: "too-large", size: stat.size };
-    return { is: "file", bytes: fs.readFileSync(path) };
+    return { is: "file", bytes: fs().readFileSync(path) };
   } catch (error) {
     const code = errno(error);
     if (code === "ENOENT" || code === "ENOTDIR" || code === "ELOOP") return { is: "vanished" };
@@ -120,9 +128,9 @@ export function directoryTime(path: string): number | null {
   return stat?.isDirectory() ? stat.mtimeMs : null;
 }
 
-export function statOrNull(path: string): fs.Stats | null {
+export function statOrNull(path: string): Stats | null {
   try {
-    return fs.statSync(path, { throwIfNoEntry: false }) ?? null;
+    return fs().statSync(path, { throwIfNoEntry: false }) ?? null;
   } catch (error) {
     const code = errno(error);
     if (code === "ENOTDIR" || code === "ELOOP" || code === "ENAMETOOLONG" || code === "EACCES") return null;
@@ -130,9 +138,9 @@ export function statOrNull(path: string): fs.Stats | null {
   }
 }
 
-export function lstatOrNull(path: string): fs.Stats | null {
+export function lstatOrNull(path: string): Stats | null {
   try {
-    return fs.lstatSync(path, { throwIfNoEntry: false }) ?? null;
+    return fs().lstatSync(path, { throwIfNoEntry: false }) ?? null;
   } catch (error) {
     if (errno(error) === "ENOTDIR") return null;
     throw error;
@@ -156,7 +164,7 @@ export function isDirectory(path: string): boolean {
 /** Names in a directory, unsorted; null when there is none. */
 export function listNames(path: string): string[] | null {
   try {
-    return fs.readdirSync(path);
+    return fs().readdirSync(path);
   } catch (error) {
     const code = errno(error);
     if (code === "ENOENT" || code === "ENOTDIR") return null;
@@ -167,10 +175,12 @@ export function listNames(path: string): string[] | null {
 /** What is in a directory, unsorted, with what the directory itself knows of each; empty when it can't be read. */
 export function listEntries(path: string): { readonly name: string; readonly mayBeFolder: boolean }[] {
   try {
-    return fs.readdirSync(path, { withFileTypes: true }).map((entry) => ({
-      name: entry.name,
-      mayBeFolder: entry.isDirectory() || entry.isSymbolicLink(),
-    }));
+    return fs()
+      .readdirSync(path, { withFileTypes: true })
+      .map((entry) => ({
+        name: entry.name,
+        mayBeFolder: entry.isDirectory() || entry.isSymbolicLink(),
+      }));
   } catch (error) {
     if (errno(error) === "") throw error;
     return [];
@@ -180,7 +190,7 @@ export function listEntries(path: string): { readonly name: string; readonly may
 /** The physical path, or null when it doesn't exist. */
 export function realPath(path: string): string | null {
   try {
-    return fs.realpathSync.native(path);
+    return fs().realpathSync.native(path);
   } catch {
     return null;
   }
@@ -188,7 +198,7 @@ export function realPath(path: string): string | null {
 
 export function makeDirectory(path: string): void {
   try {
-    fs.mkdirSync(path, { recursive: true });
+    fs().mkdirSync(path, { recursive: true });
   } catch (error) {
     if (errno(error) === "EEXIST" || errno(error) === "ENOTDIR") {
       throw new DotbotError("REFUSED", `no folder can be made at ${quote(path, 300)}: a file is in the way`, {
@@ -204,16 +214,16 @@ export function makeDirectory(path: string): void {
 export function syncDirectory(path: string): void {
   let fd: number;
   try {
-    fd = fs.openSync(path, "r");
+    fd = fs().openSync(path, "r");
   } catch {
     return;
   }
   try {
-    fs.fsyncSync(fd);
+    fs().fsyncSync(fd);
   } catch {
     // EINVAL on network and FUSE file systems, EPERM on Windows.
   } finally {
-    fs.closeSync(fd);
+    fs().closeSync(fd);
   }
 }
 
@@ -234,14 +244,14 @@ export interface WriteOptions {
 export function writeTemp(path: string, content: string | Uint8Array, options: WriteOptions = {}): string {
   const temp = join(dirname(path), `${TEMP_PREFIX}${options.tag ?? String(process.pid)}-${basename(path)}`);
   try {
-    const fd = fs.openSync(temp, "w", options.mode ?? 0o666);
+    const fd = fs().openSync(temp, "w", options.mode ?? 0o666);
     try {
       const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
-      for (let done = 0; done < bytes.length;) done += fs.writeSync(fd, bytes, done);
-      if (options.mtimeMs !== undefined) fs.futimesSync(fd, options.mtimeMs / 1000, options.mtimeMs / 1000);
-      if (options.durable !== false) fs.fsyncSync(fd);
+      for (let done = 0; done < bytes.length;) done += fs().writeSync(fd, bytes, done);
+      if (options.mtimeMs !== undefined) fs().futimesSync(fd, options.mtimeMs / 1000, options.mtimeMs / 1000);
+      if (options.durable !== false) fs().fsyncSync(fd);
     } finally {
-      fs.closeSync(fd);
+      fs().closeSync(fd);
     }
   } catch (error) {
     removeFile(temp);
@@ -254,7 +264,7 @@ export function writeTemp(path: string, content: string | Uint8Array, options: W
 export function writeAtomic(path: string, content: string | Uint8Array, options: WriteOptions = {}): void {
   const temp = writeTemp(path, content, options);
   try {
-    fs.renameSync(temp, path);
+    fs().renameSync(temp, path);
   } catch (error) {
     removeFile(temp);
     writeFailure(error, path);
@@ -265,7 +275,7 @@ export function writeAtomic(path: string, content: string | Uint8Array, options:
 /** Overwrites a file that only informs: not atomic, not synced, and no failure when it can't be written. */
 export function writeHint(path: string, content: string): void {
   try {
-    fs.writeFileSync(path, content);
+    fs().writeFileSync(path, content);
   } catch (error) {
     if (errno(error) === "") throw error;
   }
@@ -273,7 +283,7 @@ export function writeHint(path: string, content: string): void {
 
 export function rename(from: string, to: string): void {
   try {
-    fs.renameSync(from, to);
+    fs().renameSync(from, to);
   } catch (error) {
     writeFailure(error, to);
   }
@@ -282,7 +292,7 @@ export function rename(from: string, to: string): void {
 /** Moves a file; false when there is none. */
 export function renameIfThere(from: string, to: string): boolean {
   try {
-    fs.renameSync(from, to);
+    fs().renameSync(from, to);
     return true;
   } catch (error) {
     if (errno(error) === "ENOENT" || errno(error) === "ENOTDIR") return false;
@@ -293,7 +303,7 @@ export function renameIfThere(from: string, to: string): boolean {
 /** A second name for the same file. False where the file is gone or the file system has no hard links. */
 export function hardLink(from: string, to: string): boolean {
   try {
-    fs.linkSync(from, to);
+    fs().linkSync(from, to);
     return true;
   } catch (error) {
     if (errno(error) === "EEXIST") {
@@ -307,7 +317,7 @@ export function hardLink(from: string, to: string): boolean {
 /** Removes a file; no error when it isn't there. */
 export function removeFile(path: string): void {
   try {
-    fs.unlinkSync(path);
+    fs().unlinkSync(path);
   } catch (error) {
     const code = errno(error);
     if (code !== "ENOENT" && code !== "ENOTDIR") writeFailure(error, path);
@@ -316,7 +326,7 @@ export function removeFile(path: string): void {
 
 export function removeEmptyDirectory(path: string): boolean {
   try {
-    fs.rmdirSync(path);
+    fs().rmdirSync(path);
     return true;
   } catch {
     return false;
@@ -333,7 +343,7 @@ export function existingAncestor(path: string): string {
 /** Where a link of somebody else's process leads; null where there is none any more, undefined where it may not be read. */
 export function readForeignLink(path: string): string | null | undefined {
   try {
-    return fs.readlinkSync(path);
+    return fs().readlinkSync(path);
   } catch (error) {
     return ["EACCES", "EPERM"].includes(errno(error)) ? undefined : null;
   }
@@ -341,7 +351,7 @@ export function readForeignLink(path: string): string | null | undefined {
 
 export function readLink(path: string): string | null {
   try {
-    return fs.readlinkSync(path);
+    return fs().readlinkSync(path);
   } catch {
     return null;
   }
@@ -349,7 +359,7 @@ export function readLink(path: string): string | null {
 
 export function symlink(target: string, path: string): void {
   try {
-    fs.symlinkSync(target, path, process.platform === "win32" ? "junction" : null);
+    fs().symlinkSync(target, path, process.platform === "win32" ? "junction" : null);
   } catch (error) {
     writeFailure(error, path);
   }
@@ -365,7 +375,7 @@ export function globMatches(root: string, glob: string): boolean {
 /** Moves a folder or file to a name that is free. False where the two are on different file systems. */
 export function moveAside(from: string, to: string): boolean {
   try {
-    fs.renameSync(from, to);
+    fs().renameSync(from, to);
     return true;
   } catch (error) {
     if (errno(error) === "EXDEV") return false;
@@ -376,7 +386,7 @@ export function moveAside(from: string, to: string): boolean {
 /** Copies a file or a whole folder, modes and links as they are; what is there already stays. */
 export function copyTree(from: string, to: string): void {
   try {
-    fs.cpSync(from, to, {
+    fs().cpSync(from, to, {
       recursive: true,
       force: false,
       errorOnExist: false,
@@ -391,7 +401,7 @@ export function copyTree(from: string, to: string): void {
 /** Removes a folder and all in it, following no link; no error when it isn't there. */
 export function removeTree(path: string): void {
   try {
-    fs.rmSync(path, { recursive: true, force: true, maxRetries: 3 });
+    fs().rmSync(path, { recursive: true, force: true, maxRetries: 3 });
   } catch (error) {
     writeFailure(error, path);
   }
@@ -402,9 +412,9 @@ export function foldersWith(root: string, name: string, limit = 20): string[] {
   const found: string[] = [];
   const waiting = [root];
   for (let at = waiting.pop(); at !== undefined && found.length < limit; at = waiting.pop()) {
-    let entries: fs.Dirent[];
+    let entries: Dirent[];
     try {
-      entries = fs.readdirSync(at, { withFileTypes: true });
+      entries = fs().readdirSync(at, { withFileTypes: true });
     } catch (error) {
       if (["ENOENT", "ENOTDIR", "EACCES"].includes(errno(error))) continue;
       throw error;
@@ -441,7 +451,11 @@ export function watchFolders(paths: readonly string[], wanted: (name: string) =>
   const watchers = paths.flatMap((path) => {
     try {
       // Listened to, because an unheard error event (the folder was removed) would end the process.
-      return [fs.watch(path, { persistent: false }, changed).on("error", () => {})];
+      return [
+        fs()
+          .watch(path, { persistent: false }, changed)
+          .on("error", () => {}),
+      ];
     } catch {
       return [];
     }

@@ -8,7 +8,7 @@
 import { join } from "node:path";
 
 import { DotbotError } from "./error.ts";
-import { errno, readBytes } from "./files.ts";
+import { errno, lstatOrNull, readBytes } from "./files.ts";
 import { decodeUtf8 } from "./json.ts";
 import {
   dotbot3Layer,
@@ -140,7 +140,8 @@ function fromFile(path: string, layer: "dotbot3" | "shared" | "machine"): Layer 
   };
   let bytes: Uint8Array | null;
   try {
-    bytes = readBytes(path);
+    // Mostly there is none, and an error made for each of them costs more than the question.
+    bytes = lstatOrNull(path) === null ? null : readBytes(path);
   } catch (error) {
     return unreadable(`can't be read (${errno(error)})`);
   }

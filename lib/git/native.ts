@@ -83,7 +83,8 @@ export function gitFileTarget(entry: string): string | null {
 
 /** The common dir of a git dir, physical; null when it doesn't exist. */
 export function commonDirOf(gitDir: string): string | null {
-  const link = readText(join(gitDir, "commondir"));
+  const file = join(gitDir, "commondir");
+  const link = lstatOf(file) === null ? null : readText(file);
   return link === null ? gitDir : physical(resolve(gitDir, link.replace(/[\r\n]+$/, "")));
 }
 

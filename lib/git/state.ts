@@ -57,8 +57,10 @@ export function checkoutsOf(repo: Pick<Repo, "commonDir" | "mainRoot" | "kind">,
 }
 
 /** Whether the repository's main folder has no checkout: a bare repository, whatever one stands in. */
-export function isBare(repo: Pick<Repo, "commonDir" | "kind">): boolean {
+export function isBare(repo: Pick<Repo, "commonDir" | "kind"> & Partial<Pick<Repo, "resolvedBy">>): boolean {
   if (repo.kind === "bare") return true;
+  // It was looked at on the way.
+  if (repo.resolvedBy === "native") return false;
   // The one key that tells, in its usual form; where it is written in another, one more checkout is counted.
   return /^\s*bare\s*=\s*true\s*$/im.test(readText(join(repo.commonDir, "config")) ?? "");
 }

@@ -85,6 +85,22 @@ export class LedgerDatabase {
     }
   }
 
+  /**
+   * The ledger as it stands, for who can do without: null where there is none at that path, or anything is in the way. Makes, mends
+   * and waits for nothing.
+   */
+  static glance(path: string): LedgerDatabase | null {
+    let opened: LedgerDatabase | undefined;
+    try {
+      opened = new LedgerDatabase(openDatabaseToRead(path), path, "readonly", 0);
+      if (opened.version === SCHEMA_VERSION) return opened;
+    } catch (error) {
+      if (sqliteCode(error) === "" && !(error instanceof DotbotError)) throw error;
+    }
+    opened?.close();
+    return null;
+  }
+
   private static openToRead(path: string): Database {
     try {
       return openDatabaseToRead(path);

@@ -63,12 +63,15 @@ export class LedgerReader {
     );
   }
 
-  /** The same with what Tab shows: the first eight digits of the id, name, status. Bare rows, since it is in a hurry. */
-  names(where: string, values: readonly SqlValue[]): [id8: string, name: string, status: Status][] {
+  /**
+   * The same with what Tab shows: the first eight digits of the id, name and status in one, the name. Made here and as bare rows,
+   * since Tab is in a hurry.
+   */
+  names(where: string, values: readonly SqlValue[]): [id8: string, shown: string, name: string][] {
     return this.db.all(
-      `SELECT substr(id, 1, 8), name, status FROM task INDEXED BY task_list WHERE ${where} ORDER BY priority, created_at, id`,
+      `SELECT substr(id, 1, 8), name || ' (' || status || ')', name FROM task INDEXED BY task_list WHERE ${where} ORDER BY priority, created_at, id`,
       ...values,
-    ) as [string, string, Status][];
+    ) as [string, string, string][];
   }
 
   /** The same, and what it takes to compare the files of these tasks with the ledger. */
@@ -89,7 +92,7 @@ export class LedgerReader {
     const from = "FROM task INDEXED BY task_pool WHERE status = ? AND place = 'view'";
     const order = "ORDER BY priority, created_at, id LIMIT ?";
     let last: TaskRow | undefined;
-    for (let size = 16; ; size = Math.min(size * 4, 1024)) {
+    for (let size = 4; ; size = Math.min(size * 4, 1024)) {
       const rows: unknown[][] =
         last === undefined
           ? this.db.all(`SELECT ${COLUMNS} ${from} ${order}`, status, size)
@@ -143,12 +146,20 @@ export class LedgerReader {
     return row?.id.toLowerCase() === id.toLowerCase() ? row : undefined;
   }
 
-  /** Tasks not removed whose id begins so, in whatever case. */
-  beginning(prefix: string): TaskRow[] {
-    const wanted = prefix.toLowerCase();
-    const short = id8(wanted);
-    return this.tasks("place <> 'removed' AND id8 >= ? AND id8 < ?", short, `${short}g`).filter((row) =>
-      row.id.toLowerCase().startsWith(wanted),
+  /**
+   * Tasks not removed of which this is the file's name, the slug, the name or, by its first eight digits, the id; with `beginning`
+   * those as well whose id begins so.
+   */
+  answering(word: string, beginning: boolean): TaskRow[] {
+    const short = id8(word);
+    return this.tasks(
+      "place <> 'removed' AND (id8 = ? OR file IN (?, ?) OR slug = ? OR name = ? OR (id8 >= ? AND id8 < ?))",
+      short,
+      word,
+      `${word}.json`,
+      word,
+      word,
+      ...(beginning ? [short, `${short}g`] : ["", ""]),
     );
   }
 

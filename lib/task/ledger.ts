@@ -48,6 +48,12 @@ export class Ledger extends LedgerReader {
     return new Ledger(LedgerDatabase.open(ledgerFile(commonDir), waitMs, keeper));
   }
 
+  /** The ledger of this common dir as it stands, for who can do without; null where there is none, or anything is in the way. */
+  static glance(commonDir: string): Ledger | null {
+    const db = LedgerDatabase.glance(ledgerFile(commonDir));
+    return db === null ? null : new Ledger(db);
+  }
+
   /** A private copy in memory, for a reader that found news but may not write them down. */
   toMemory(): Ledger {
     return new Ledger(this.db.toMemory());
@@ -73,13 +79,21 @@ export class Ledger extends LedgerReader {
   // ── inside `write` only ────────────────────────────────────────────────────────────────────────────────────────────
 
   putTask(task: StoredTask): void {
+    const values = toValues(task);
+    const before = this.db.one(`SELECT ${COLUMNS} FROM task WHERE id = ?`, task.facts.id);
+    if (before === undefined) {
+      this.db.run(`INSERT INTO task (${COLUMNS}) VALUES (${values.map(() => "?").join(",")})`, ...values);
+      return;
+    }
+    // An index is written anew for each of its columns that a statement names, whether its value is another or not.
+    const changed = COLUMNS.split(", ").flatMap((column, i) =>
+      before[i] === values[i] ? [] : [{ column, value: values[i] ?? null }],
+    );
+    if (changed.length === 0) return;
     this.db.run(
-      `INSERT INTO task (${COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
-       ON CONFLICT (id) DO UPDATE SET file=excluded.file, place=excluded.place, status=excluded.status, rev=excluded.rev,
-         name=excluded.name, slug=excluded.slug, category=excluded.category, effort=excluded.effort, priority=excluded.priority,
-         created_at=excluded.created_at, updated_at=excluded.updated_at, completed_at=excluded.completed_at,
-         lists=excluded.lists, hash=excluded.hash, size=excluded.size, mtime=excluded.mtime`,
-      ...toValues(task),
+      `UPDATE task SET ${changed.map(({ column }) => `${column} = ?`).join(", ")} WHERE id = ?`,
+      ...changed.map(({ value }) => value),
+      task.facts.id,
     );
   }
 

@@ -2,8 +2,8 @@
  * What a task is: fields, statuses, the transition table, and the pure functions that turn one document into the next.
  * Documents are open: a field that isn't known here is somebody else's and passes through untouched.
  */
-import type { JsonObject, JsonValue } from "../json.ts";
-import { asNumber } from "../json.ts";
+import type { JsonObject, JsonValue } from "../json/value.ts";
+import { asNumber } from "../json/value.ts";
 import { codePoints } from "../text.ts";
 
 export const STATUSES = [

@@ -7,23 +7,21 @@ const PREFIX = /^[0-9a-f]{4}[0-9a-f-]*$/i;
 
 /** The one task that answers to `name`. Errors: TASK_NOT_FOUND with the nearest name, AMBIGUOUS_TASK with the candidates. */
 export function findTask(ledger: Ledger, name: string, example: (name: string) => string): TaskRow {
-  return ledger.snapshot(() => foundIn(ledger, name, example));
-}
-
-function foundIn(ledger: Ledger, name: string, example: (name: string) => string): TaskRow {
   const wanted = name.trim();
   if (wanted === "")
     throw new DotbotError("INVALID_INPUT", "a task's name can't be empty", { example: example("1a2b3c4d") });
-  const here = "place <> 'removed'";
-  const classes: (() => TaskRow[])[] = [
-    () => ledger.called("id", wanted),
-    () => ledger.tasks(`${here} AND file IN (?, ?)`, wanted, `${wanted}.json`),
-    () => ledger.tasks(`${here} AND slug = ?`, wanted),
-    () => ledger.tasks(`${here} AND name = ?`, wanted),
-    () => (PREFIX.test(wanted) ? ledger.beginning(wanted) : []),
+  const mayBegin = PREFIX.test(wanted);
+  const rows = ledger.answering(wanted, mayBegin);
+  const id = wanted.toLowerCase();
+  const classes: readonly ((row: TaskRow) => boolean)[] = [
+    (row) => row.id.toLowerCase() === id,
+    (row) => row.file === wanted || row.file === `${wanted}.json`,
+    (row) => row.slug === wanted,
+    (row) => row.name === wanted,
+    (row) => mayBegin && row.id.toLowerCase().startsWith(id),
   ];
-  for (const find of classes) {
-    const found = find();
+  for (const answers of classes) {
+    const found = rows.filter(answers);
     const [only] = found;
     if (only !== undefined && found.length === 1) return only;
     if (only !== undefined) {

@@ -47,7 +47,7 @@ export function pickNext(
   const statuses = poolOf(input);
   const pool: Pool = {
     rows: chained(statuses.map((status) => ledger.inPickOrder(status))),
-    size: statuses.reduce((sum, status) => sum + ledger.count("status = ? AND place = 'view'", [status]), 0),
+    size: ledger.count(`status IN (${statuses.map(() => "?").join(",")}) AND place = 'view'`, statuses),
   };
   const claims = ledger.claims();
   const claimedBy = (row: TaskRow): string | null => {

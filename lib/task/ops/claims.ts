@@ -65,9 +65,12 @@ export const nextOutput = v.object({
 export type Next = v.InferOutput<typeof nextOutput>;
 
 function nextOf(call: Call, queue: Queue, picked: Omit<Picked, "passed">, claim: Claim | null): Next {
-  const row = picked.row === null ? null : (queue.ledger.task(picked.row.id) ?? picked.row);
+  const { row, task } = queue.ledger.snapshot(() => {
+    const now = picked.row === null ? null : (queue.ledger.task(picked.row.id) ?? picked.row);
+    return { row: now, task: now === null ? null : queue.document(now) };
+  });
   return {
-    task: row === null ? null : queue.document(row),
+    task,
     path: row === null ? null : queue.pathOf(row),
     claimed: claim !== null,
     ...(claim === null ? {} : { claim: shownClaim(claim, true) }),
