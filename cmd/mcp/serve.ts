@@ -11,7 +11,7 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { stackOf } from "../../lib/error.ts";
 import type { ResolveTarget } from "../../lib/invoke.ts";
 import { allOperations, type Nouns } from "../../lib/ops.ts";
-import type { Host } from "../host.ts";
+import { Interrupted, type Host } from "../host.ts";
 import { BadCall, Calls, type Caller, type Reply } from "./calls.ts";
 import { INSTRUCTIONS } from "./instructions.ts";
 import { serverOptions } from "./options.ts";
@@ -34,7 +34,7 @@ const ROOTS_TIMEOUT_MS = 3_000;
 /** Between two words on the progress of one call. */
 const PROGRESS_MS = 250;
 
-/** Serves until the client is gone or a signal comes; returns the exit status, of a signal its caller knows better. */
+/** Serves until the client is gone or a signal comes; returns the exit status. */
 export async function serve(args: readonly string[], host: Host, program: Program): Promise<number> {
   const options = serverOptions(args);
   const interrupted = host.interruption();
@@ -61,7 +61,7 @@ export async function serve(args: readonly string[], host: Host, program: Progra
   await calls.stop();
   await transport.flushed();
   await session.close();
-  return 0;
+  return interrupted.reason instanceof Interrupted ? 128 + interrupted.reason.signal : 0;
 }
 
 function server(version: string, calls: Calls, handshake: boolean): Server {
