@@ -26,7 +26,7 @@ const AT_ONCE = 32;
 
 /** Garbage is collected when nothing was asked for this long, and while there is no such moment after so many calls. */
 const IDLE_MS = 100;
-const TIDY_EVERY = 1_000;
+const TIDY_EVERY = 256;
 
 /** The call can't be understood: no such tool, or arguments that its schema doesn't take. */
 export class BadCall extends Error {
