@@ -1,8 +1,10 @@
 /** Pictures of the queue in a real browser: they render, are complete, and ask the network for nothing. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { inflateSync } from "node:zlib";
 
-import { dotbot } from "../kit/binary.ts";
+import { drawPicture, PICTURE } from "../../scripts/picture.ts";
+import { binary, dotbot } from "../kit/binary.ts";
 import { makeRepo, tempDir, type TempDir } from "../kit/git.ts";
 import { seedTasks, taskId, type Seed } from "../kit/tasks.ts";
 import { requireTool } from "../kit/tools.ts";
@@ -30,6 +32,10 @@ const SEEDS: readonly Seed[] = [
     },
   })),
 ];
+
+test("README's picture is what the program draws (npm run picture)", async () => {
+  expect(readFileSync(PICTURE, "utf8")).toBe(await drawPicture(await binary()));
+});
 
 let dir: TempDir;
 beforeAll(async () => {
