@@ -147,10 +147,10 @@ export function lstatOrNull(path: string): Stats | null {
   }
 }
 
-/** What tells this file from any other that stood or will stand at its path while this one is open somewhere; empty: there is none. */
+/** What a file is and how it is, from outside: equal as long as nobody has put another there or changed it. Empty: there is none. */
 export function identityOf(path: string): string {
   const stat = statOrNull(path);
-  return stat === null ? "" : `${stat.dev}:${stat.ino}`;
+  return stat === null ? "" : [stat.dev, stat.ino, stat.size, stat.mtimeMs, stat.ctimeMs].join(":");
 }
 
 export function exists(path: string): boolean {

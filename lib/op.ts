@@ -115,6 +115,8 @@ export interface Operation<I extends InputSchema = InputSchema, O extends Output
    * history is written, which is the rule. `optional`: the session is taken for the claim that it may hold, and no task moves.
    */
   readonly session?: "required" | "optional";
+  /** Fields that a person is asked for where they are missing. Nobody is asked by a tool: its caller has to give them. */
+  readonly asks?: readonly string[];
   readonly input: I;
   readonly output: O;
   readonly positional?: readonly Positional[];

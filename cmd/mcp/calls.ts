@@ -17,7 +17,7 @@ import { bounded } from "./bound.ts";
 import { Lanes, Slots, type Release } from "./lanes.ts";
 import type { ServerOptions } from "./options.ts";
 import { stand, type Standing } from "./root.ts";
-import { isOffered, listKey, type Offer } from "./offer.ts";
+import { isOffered, listKey, TOOLSETS, type Offer } from "./offer.ts";
 import type { Definition, Tool } from "./tools.ts";
 import { failureText } from "./wording.ts";
 
@@ -83,7 +83,9 @@ export class Calls {
 
   /** The tools that are offered, as flags and settings say now. */
   async list(caller: Caller): Promise<readonly Definition[]> {
-    const offer = this.offer(await this.standing(caller), this.env());
+    // A client that is slow to tell its roots isn't asked for them where another place settles what is offered.
+    const near = await this.standing({ ...caller, roots: async () => null });
+    const offer = this.offer(near.repo === null ? await this.standing(caller) : near, this.env());
     const key = listKey(offer);
     const made = this.lists.get(key) ?? this.ready(key) ?? (await this.define(offer));
     this.lists.set(key, made);
@@ -168,11 +170,11 @@ export class Calls {
           notes: answer.cut === null ? notes : [...notes, answer.cut],
         };
       } catch (error) {
-        return await this.failure(error, tool.op, input, notes);
+        return await this.failure(error, tool.op, input, notes, signal);
       }
     } catch (error) {
       if (error instanceof BadCall) throw error;
-      return await this.failure(error, undefined, {}, notes);
+      return await this.failure(error, undefined, {}, notes, signal);
     } finally {
       leave();
       release();
@@ -184,9 +186,11 @@ export class Calls {
     op: AnyOperation | undefined,
     args: Readonly<Record<string, unknown>>,
     notes: readonly string[],
+    signal: AbortSignal,
   ): Promise<Reply> {
     const facts = this.stopping.signal.aborted && error === this.stopping.signal.reason ? STOPPED : errorFacts(error);
-    if (facts.code === "INTERNAL") this.setup.log(stackOf(error));
+    // Nobody waits for a cancelled call, and that it ended is no fault.
+    if (facts.code === "INTERNAL" && !signal.aborted) this.setup.log(stackOf(error));
     const text =
       op === undefined
         ? `${facts.code}: ${facts.message}`
@@ -230,8 +234,11 @@ export class Calls {
     if (tool !== undefined && isOffered(tool.op, offer)) return tool;
     const offered = [...tools.values()].filter((it) => isOffered(it.op, offer)).map((it) => toolName(it.op));
     if (tool !== undefined) {
+      const set = isOffered(tool.op, { ...offer, readOnly: false, toolsets: TOOLSETS.filter((it) => it !== "all") })
+        ? (tool.op.name.split(" ")[0] ?? "all")
+        : "all";
       const why =
-        offer.readOnly && tool.op.effect !== "read" ? "this server only reads" : "it comes with the toolset all";
+        offer.readOnly && tool.op.effect !== "read" ? "this server only reads" : `it comes with the toolset ${set}`;
       throw new BadCall(`the tool ${quote(name)} isn't offered: ${why}`, { code: "UNKNOWN_COMMAND", message: why });
     }
     const near = nearest(name, offered);

@@ -52,10 +52,10 @@ function recordsSession(op: AnyOperation): boolean {
 
 function inputOf(op: AnyOperation, requireSession: boolean): InputSchema {
   const entries = Object.entries(op.input.entries).filter(([name]) => op.flags?.[name]?.cliOnly !== true);
-  const required = requireSession && recordsSession(op);
+  const required = [...(op.asks ?? []), ...(requireSession && recordsSession(op) ? ["session_id"] : [])];
   return v.strictObject(
     Object.fromEntries(
-      entries.map(([name, schema]) => [name, required && name === "session_id" ? withoutOptional(schema) : schema]),
+      entries.map(([name, schema]) => [name, required.includes(name) ? withoutOptional(schema) : schema]),
     ),
   );
 }

@@ -37,6 +37,17 @@ export interface WriteOptions {
   readonly signal: AbortSignal;
 }
 
+/** How long to let others work before the next try; shared out, so that many don't try at once. */
+export async function pause(attempt: number): Promise<void> {
+  await Bun.sleep(Math.min(1 + attempt, 15) * (0.5 + Math.random()));
+}
+
+/** Whether two identities are of one file, changed or not: its device and number come first. */
+function isSameFile(a: string, b: string): boolean {
+  const numbers = (identity: string): string => identity.split(":", 2).join(":");
+  return a !== "" && numbers(a) === numbers(b);
+}
+
 /** Of the journal's file, after a commit; bytes. A change of one task takes a tenth of it. */
 const JOURNAL_KEPT = 1_048_576;
 
@@ -44,45 +55,61 @@ export class LedgerDatabase {
   private readonly db: Database;
   readonly path: string;
   readonly mode: LedgerMode;
-  /** Of the file that is open: another one may stand at the path by now. Empty: it is of no use to a later call. */
-  readonly identity: string;
-  private waitMs: number;
+  /** How the open file was, last; see OpenLedgers. */
+  identity: string;
+  /** How long SQLite may wait for a commit of another process, during which this one does nothing else. */
+  private blockMs: number;
   private writes = false;
   private keeper: OpenLedgers | undefined;
 
-  private constructor(db: Database, path: string, mode: LedgerMode, waitMs: number, identity = "") {
+  private constructor(db: Database, path: string, mode: LedgerMode, blockMs: number, identity = "") {
     this.db = db;
     this.path = path;
     this.mode = mode;
-    this.waitMs = waitMs;
+    this.blockMs = blockMs;
     this.identity = identity;
   }
 
   /**
    * Opens the ledger, making it when there is none. Without the right to write it is opened for reading; when it can't even
-   * be made, an empty one in memory serves this process alone (`mode` says so). Reads wait `waitMs` for a commit in progress.
+   * be made, an empty one in memory serves this process alone (`mode` says so). Reads wait `blockMs` for a commit in progress.
    * With a `keeper` the connection is one of its own where it can be, and goes back to it when it is closed.
    */
-  static open(path: string, waitMs: number, keeper?: OpenLedgers): LedgerDatabase {
+  static open(path: string, blockMs: number, keeper?: OpenLedgers): LedgerDatabase {
     const identity = identityOf(path);
     const present = identity !== "";
     const kept = present ? keeper?.take(path, identity) : undefined;
-    if (kept instanceof LedgerDatabase) return kept.again(waitMs);
+    if (kept instanceof LedgerDatabase && kept.isFit(blockMs)) return kept;
+    let opened: LedgerDatabase | undefined;
     try {
       if (!present) makeDirectory(dirname(path));
-      const opened = new LedgerDatabase(openDatabase(path), path, "file", waitMs, identity);
-      opened.prepare();
+      opened = new LedgerDatabase(openDatabase(path), path, "file", blockMs, identity);
       // The file may have been exchanged between the two looks: then it isn't known which of the two is open.
       if (keeper !== undefined && identityOf(path) === identity) opened.keeper = keeper;
+      opened.prepare();
+      // In a process that goes on, a file that is cut off while it is mapped would be the end of it.
+      if (keeper === undefined) opened.db.run("PRAGMA mmap_size = 268435456");
       return opened;
     } catch (error) {
+      opened?.shut();
+      if (isBusy(error) && opened !== undefined) throw opened.locked(blockMs);
       const unwritable = (error instanceof DotbotError && error.code === "READ_ONLY") || isUnwritable(error);
       if (!unwritable) throw error;
-      if (!present) return LedgerDatabase.memory(path);
-      const opened = new LedgerDatabase(LedgerDatabase.openToRead(path), path, "readonly", waitMs);
-      opened.patient();
-      return opened.readableVersion() === 0 ? LedgerDatabase.memory(path) : opened;
+      return present ? LedgerDatabase.openReadOnly(path, blockMs) : LedgerDatabase.memory(path);
     }
+  }
+
+  private static openReadOnly(path: string, blockMs: number): LedgerDatabase {
+    const opened = new LedgerDatabase(LedgerDatabase.openToRead(path), path, "readonly", blockMs);
+    try {
+      opened.patient();
+      if (opened.readableVersion() !== 0) return opened;
+    } catch (error) {
+      opened.shut();
+      throw error;
+    }
+    opened.shut();
+    return LedgerDatabase.memory(path);
   }
 
   /**
@@ -119,7 +146,6 @@ export class LedgerDatabase {
       return this.version;
     } catch (error) {
       if (!isUnwritable(error)) throw error;
-      this.close();
       throw new DotbotError(
         "READ_ONLY",
         `the ledger ${quote(this.path, 300)} can't be read: a write was cut short, and undoing it takes the right to write`,
@@ -150,24 +176,27 @@ export class LedgerDatabase {
     return (this.one("PRAGMA user_version")?.[0] as number | undefined) ?? 0;
   }
 
-  /** Reads wait for a commit in progress as long as the caller would wait for a lock. */
-  private patient(): void {
-    this.db.run(`PRAGMA busy_timeout = ${Math.max(0, Math.floor(this.waitMs))}`);
+  /** From now on reads wait so long for a commit in progress. */
+  block(ms: number): void {
+    if (ms === this.blockMs) return;
+    this.blockMs = ms;
+    this.patient();
   }
 
-  /** The same connection for another call. */
-  private again(waitMs: number): LedgerDatabase {
-    if (waitMs !== this.waitMs) {
-      this.waitMs = waitMs;
-      this.patient();
-    }
+  private patient(): void {
+    this.db.run(`PRAGMA busy_timeout = ${Math.max(0, Math.floor(this.blockMs))}`);
+  }
+
+  /** Whether this connection will do for another call; where anything is odd it is closed, and a new one says what. */
+  private isFit(blockMs: number): boolean {
     try {
-      this.refuseNewer(this.version);
+      this.block(blockMs);
+      if (this.version === SCHEMA_VERSION) return true;
     } catch (error) {
-      this.shut();
-      throw error;
+      if (sqliteCode(error) === "" && !(error instanceof DotbotError)) throw error;
     }
-    return this;
+    this.shut();
+    return false;
   }
 
   private prepare(): void {
@@ -189,7 +218,6 @@ export class LedgerDatabase {
       }
     }
     this.refuseNewer(version);
-    this.db.run("PRAGMA mmap_size = 268435456");
   }
 
   private refuseNewer(version: number): void {
@@ -211,8 +239,13 @@ export class LedgerDatabase {
 
   /** Done with it: closed, or kept for the process's next call. */
   close(): void {
-    if (this.keeper === undefined || this.db.inTransaction) this.shut();
-    else this.keeper.give(this);
+    const now = this.keeper === undefined ? "" : identityOf(this.path);
+    if (this.keeper === undefined || this.db.inTransaction || !isSameFile(now, this.identity)) {
+      this.shut();
+      return;
+    }
+    this.identity = now;
+    this.keeper.give(this);
   }
 
   shut(): void {
@@ -229,16 +262,21 @@ export class LedgerDatabase {
     try {
       return read();
     } finally {
-      this.db.run("COMMIT");
+      // Where the file turned out to be damaged there is none any more.
+      if (this.db.inTransaction) this.db.run("COMMIT");
     }
   }
 
   /** Rows as lists of values. */
   all(sql: string, ...values: SqlValue[]): unknown[][] {
+    return this.reading(() => this.db.query(sql).values(...values));
+  }
+
+  private reading<T>(read: () => T): T {
     try {
-      return this.db.query(sql).values(...values);
+      return read();
     } catch (error) {
-      if (isBusy(error)) throw this.locked(this.waitMs);
+      if (isBusy(error)) throw this.locked(this.blockMs);
       // Even a read writes where a commit was cut short: it is undone first.
       if (/^SQLITE_(?:FULL|IOERR)/.test(sqliteCode(error))) this.translate(error);
       throw error;
@@ -252,7 +290,7 @@ export class LedgerDatabase {
 
   /** Rows as the database makes them, one member per column: for thousands of rows that are passed on as they are. */
   objects<T>(sql: string, values: readonly SqlValue[]): T[] {
-    return this.db.query<T, SqlValue[]>(sql).all(...values);
+    return this.reading(() => this.db.query<T, SqlValue[]>(sql).all(...values));
   }
 
   /** Changes whenever another process has committed; for those who watch. */
@@ -276,20 +314,32 @@ export class LedgerDatabase {
   async write<T>(options: WriteOptions, change: () => T): Promise<T> {
     if (this.mode === "readonly") this.refuseReadOnly();
     const deadline = performance.now() + options.waitMs;
-    for (let attempt = 0; ; attempt++) {
-      options.signal.throwIfAborted();
-      if (this.begin()) break;
-      if (performance.now() >= deadline) throw this.locked(options.waitMs);
-      await Bun.sleep(Math.min(1 + attempt, 15) * (0.5 + Math.random()));
-    }
+    const lastly = async (step: () => boolean, otherwise: () => DotbotError): Promise<void> => {
+      for (let attempt = 0; !step(); attempt++) {
+        if (performance.now() >= deadline) throw otherwise();
+        await pause(attempt);
+        options.signal.throwIfAborted();
+      }
+    };
+    options.signal.throwIfAborted();
+    this.db.run("PRAGMA busy_timeout = 0");
     try {
+      await lastly(
+        () => this.begin(),
+        () => this.locked(options.waitMs),
+      );
       this.announce(options.purpose);
       const result = change();
-      this.db.run("COMMIT");
+      await lastly(
+        () => this.commit(),
+        () => this.heldUp(options.waitMs),
+      );
       return result;
     } catch (error) {
       if (this.db.inTransaction) this.db.run("ROLLBACK");
       this.translate(error);
+    } finally {
+      this.patient();
     }
   }
 
@@ -299,21 +349,41 @@ export class LedgerDatabase {
   }
 
   private begin(): boolean {
-    this.db.run("PRAGMA busy_timeout = 0");
-    try {
+    return this.unlessBusy(() => {
       this.prepareToWrite();
       this.db.run("BEGIN IMMEDIATE");
+    });
+  }
+
+  private commit(): boolean {
+    return this.unlessBusy(() => this.db.run("COMMIT"));
+  }
+
+  private unlessBusy(step: () => unknown): boolean {
+    try {
+      step();
       return true;
     } catch (error) {
       if (isBusy(error)) return false;
-      this.translate(error);
-    } finally {
-      this.patient();
+      throw error;
     }
   }
 
   private translate(error: unknown): never {
     const code = sqliteCode(error);
+    // What SQLite found wrong may be mended by the next call, and this connection wouldn't notice.
+    if (code !== "") this.keeper = undefined;
+    if (isBusy(error)) throw this.locked(this.blockMs);
+    if (code.startsWith("SQLITE_READONLY_DBMOVED")) {
+      throw new DotbotError(
+        "LOCKED",
+        `another file has taken the place of the ledger ${quote(this.path, 300)} meanwhile`,
+        {
+          hint: "nothing was changed; run it again",
+          details: { path: this.path },
+        },
+      );
+    }
     if (isFull(error)) {
       throw new DotbotError(
         "READ_ONLY",
@@ -354,10 +424,23 @@ export class LedgerDatabase {
     writeHint(this.writerFile, `${process.pid} ${purpose}\n`);
   }
 
+  /** A commit has to wait until all who are reading have done so. */
+  private heldUp(waitMs: number): DotbotError {
+    return new DotbotError(
+      "LOCKED",
+      `another program keeps the queue open for reading, so nothing can be written; waited ${waitMs} ms`,
+      {
+        hint: "nothing was changed; end that program (a database browser, a backup), or try again with --lock-wait 60s",
+        details: { path: this.path, holder: null },
+      },
+    );
+  }
+
   private locked(waitMs: number): DotbotError {
     const [pid, ...words] = (readText(this.writerFile) ?? "").trim().split(" ");
     // Whoever left its name and is gone holds nothing: the lock is somebody's who didn't say.
-    const writer = pid === undefined || pid === "" || markOf(Number(pid)) === null ? null : Number(pid);
+    const gone = pid === undefined || pid === "" || Number(pid) === process.pid || markOf(Number(pid)) === null;
+    const writer = gone ? null : Number(pid);
     const holder = writer === null ? null : { pid: writer, command: words.join(" ") };
     return new DotbotError(
       "LOCKED",

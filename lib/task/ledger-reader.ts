@@ -304,6 +304,11 @@ export class LedgerReader {
     return rows.map(([n, id, rev, places]) => ({ n, id, rev, places: JSON.parse(places) as string[] }));
   }
 
+  /** Counts every version of every task, of this ledger; an older copy of it is behind. 0: there is none yet. */
+  get lastChange(): number {
+    return (this.db.one("SELECT max(rowid) FROM version")?.[0] as number | null | undefined) ?? 0;
+  }
+
   /** Named JSON values that belong to other parts: worktrees, completions, keys of bulk calls. */
   record(kind: string, key: string): unknown {
     const row = this.db.one("SELECT value FROM record WHERE kind = ? AND key = ?", kind, key);

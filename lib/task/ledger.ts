@@ -41,11 +41,12 @@ function ledgerFile(commonDir: string): string {
 export class Ledger extends LedgerReader {
   /**
    * Opens the ledger, making it when there is none. Without the right to write it is opened for reading; when it can't even
-   * be made, an empty one in memory serves this process alone (`mode` says so). Reads wait `waitMs` for a commit in progress.
+   * be made, an empty one in memory serves this process alone (`mode` says so). Reads wait `blockMs` for a commit in progress,
+   * and nothing else goes on in this process meanwhile.
    * A `keeper` has it stay open for the process's next call when it is closed.
    */
-  static open(commonDir: string, waitMs: number, keeper?: OpenLedgers): Ledger {
-    return new Ledger(LedgerDatabase.open(ledgerFile(commonDir), waitMs, keeper));
+  static open(commonDir: string, blockMs: number, keeper?: OpenLedgers): Ledger {
+    return new Ledger(LedgerDatabase.open(ledgerFile(commonDir), blockMs, keeper));
   }
 
   /** The ledger of this common dir as it stands, for who can do without; null where there is none, or anything is in the way. */
@@ -61,6 +62,11 @@ export class Ledger extends LedgerReader {
 
   close(): void {
     this.db.close();
+  }
+
+  /** From now on reads wait so long for a commit in progress. */
+  block(ms: number): void {
+    this.db.block(ms);
   }
 
   /**

@@ -7,44 +7,49 @@
 export interface Kept {
   /** The database file that it has open. */
   readonly path: string;
-  /** Says of that file, whatever stands at its path by now, that it is this one. */
+  /** How that file was when it was given back: in anything else, a copy over it for one, it has nothing to find. */
   readonly identity: string;
   shut(): void;
 }
 
 /** How long one stays open unused: long enough for a burst of calls, and no worry for who moves or deletes the repository. */
 const IDLE_MS = 5_000;
-/** How many wait at one path; calls that run at once have one each. */
-const IDLE_AT_MOST = 4;
+/** How many wait, of all repositories. */
+const IDLE_AT_MOST = 16;
 
 export class OpenLedgers<T extends Kept = Kept> {
-  private readonly idle = new Map<string, T[]>();
+  /** Longest unused first. */
+  private readonly idle: { readonly one: T; readonly since: number }[] = [];
   private timer: Timer | undefined;
 
-  /** One to the file that stands there now, which is the caller's until it is given back. */
+  /** One to the file that stands there now, as it is; the caller's until it is given back. */
   take(path: string, identity: string): T | undefined {
-    const kept = this.idle.get(path);
-    for (let one = kept?.pop(); one !== undefined; one = kept?.pop()) {
-      if (one.identity === identity) return one;
-      one.shut();
+    for (;;) {
+      const at = this.idle.findLastIndex(({ one }) => one.path === path);
+      const [found] = at < 0 ? [] : this.idle.splice(at, 1);
+      if (found === undefined || found.one.identity === identity) return found?.one;
+      found.one.shut();
     }
-    return undefined;
   }
 
   /** For the next call. */
   give(one: T): void {
-    const kept = this.idle.get(one.path) ?? [];
-    this.idle.set(one.path, kept);
-    if (kept.length < IDLE_AT_MOST) kept.push(one);
-    else one.shut();
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.shut(), IDLE_MS);
-    this.timer.unref();
+    this.idle.push({ one, since: performance.now() });
+    if (this.idle.length > IDLE_AT_MOST) this.idle.shift()?.one.shut();
+    this.timer ??= setTimeout(() => this.sweep(), IDLE_MS).unref();
   }
 
   /** Closes those that nobody uses. */
   shut(): void {
-    for (const kept of this.idle.values()) for (const one of kept) one.shut();
-    this.idle.clear();
+    clearTimeout(this.timer);
+    for (const { one } of this.idle.splice(0)) one.shut();
+  }
+
+  /** Closes those that nobody has used for long. */
+  private sweep(): void {
+    const old = performance.now() - IDLE_MS;
+    while (this.idle[0] !== undefined && this.idle[0].since <= old) this.idle.shift()?.one.shut();
+    const [next] = this.idle;
+    this.timer = next === undefined ? undefined : setTimeout(() => this.sweep(), next.since - old).unref();
   }
 }

@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 
+import { DotbotError } from "../error.ts";
 import { listNames, stampOf, type Stamp } from "../files.ts";
 import { asNumber } from "../json.ts";
 import { count } from "../text.ts";
@@ -34,16 +35,18 @@ export class Scanner {
   /** Looks at folders whose time moved since they were last seen in step, and takes in what is new. */
   async refresh(): Promise<void> {
     const { ledger, view } = this.state;
-    const late = ledger.snapshot(() => (ledger.meta("imported") === undefined ? null : this.undrawn.late()));
-    if (late === null) {
+    const known = ledger.snapshot(() =>
+      ledger.meta("imported") === undefined ? null : { late: this.undrawn.late(), change: ledger.lastChange },
+    );
+    if (known === null) {
       await this.importAll();
       return;
     }
-    this.times.recall();
+    this.times.recall(known.change);
     const times = view.times();
     const moved = this.times.moved(times);
     if (moved.length > 0) await this.lookInto(moved, times);
-    await this.lookForUndrawn(moved.length > 0 ? this.undrawn.late() : late);
+    await this.lookForUndrawn(moved.length > 0 ? this.undrawn.late() : known.late);
   }
 
   private async lookInto(moved: readonly Folder[], times: Times): Promise<void> {
@@ -150,15 +153,16 @@ export class Scanner {
     if (this.restamp.length === 0 || this.state.ledger.mode !== "file") return;
     const stamps = this.restamp.splice(0);
     try {
-      await this.state.transaction("note file times", () => {
+      const note = (): void => {
         for (const { row, stamp } of stamps) {
           const trusted = this.state.intake.trusted(stamp);
           if (trusted.mtimeMs !== null) this.state.ledger.setStamp(row.id, row.hash, trusted.size, trusted.mtimeMs);
         }
-      });
+      };
+      await this.state.transaction("note file times", note, 0);
     } catch (error) {
-      // Only a hint for the next reader.
-      if (!isReadOnly(error)) throw error;
+      // Only a hint for the next reader: not worth waiting for, nor failing.
+      if (!(error instanceof DotbotError) || !["READ_ONLY", "LOCKED"].includes(error.code)) throw error;
     }
   }
 

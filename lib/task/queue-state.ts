@@ -42,8 +42,8 @@ export class QueueState {
   }
 
   /** One transaction of the ledger, as long and as interruptible as the caller's context says. */
-  transaction<T>(purpose: string, change: () => T): Promise<T> {
-    return this.ledger.write({ waitMs: this.ctx.lockWaitMs, purpose, signal: this.ctx.signal }, change);
+  transaction<T>(purpose: string, change: () => T, waitMs = this.ctx.lockWaitMs): Promise<T> {
+    return this.ledger.write({ waitMs, purpose, signal: this.ctx.signal }, change);
   }
 }
 

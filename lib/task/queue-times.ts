@@ -20,9 +20,10 @@ export class FolderTimes {
     this.state = state;
   }
 
-  /** Reads what earlier commands have seen. */
-  recall(): void {
-    this.seen = readSeen(this.state.repo.stateCommonDir, this.state.view.root);
+  /** Reads what earlier commands have seen: of this ledger, and not of one that knew more and was exchanged for it. */
+  recall(change: number): void {
+    const { folders, change: then } = readSeen(this.state.repo.stateCommonDir, this.state.view.root);
+    this.seen = then <= change ? folders : {};
   }
 
   /** Folders that have to be looked at: their time moved, or was only taken over after our own write, a while ago. */
@@ -70,6 +71,9 @@ export class FolderTimes {
     }
     if (!changed || this.state.ledger.mode !== "file") return;
     this.seen = next;
-    writeSeen(this.state.repo.stateCommonDir, this.state.view.root, next);
+    writeSeen(this.state.repo.stateCommonDir, this.state.view.root, {
+      change: this.state.ledger.lastChange,
+      folders: next,
+    });
   }
 }

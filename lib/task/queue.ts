@@ -15,6 +15,7 @@ import { exists } from "../files.ts";
 import type { Repo } from "../git/repo.ts";
 import { type JsonObject, parseJson } from "../json.ts";
 import { isDamage } from "../sqlite.ts";
+import { pause } from "./ledger-database.ts";
 import { count, quote } from "../text.ts";
 import type { BrokenFile, ForeignDocument, Taken } from "./intake.ts";
 import { type FileRow, Ledger, ledgerFolder, setAside, type TaskRow } from "./ledger.ts";
@@ -40,6 +41,9 @@ export interface Conflict {
 
 /** Lists check the files of this many tasks, one by one; beyond it only the folders' times are looked at. */
 export const CHECKED_FILES = 2000;
+
+/** How long a server, with its queue open, may stand still for a commit of another process. */
+const SERVER_BLOCK_MS = 1_000;
 
 export class Queue {
   private readonly state: QueueState;
@@ -82,21 +86,43 @@ export class Queue {
         details: { stateRoot: repo.stateRoot },
       });
     }
+    const deadline = performance.now() + ctx.lockWaitMs;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await Queue.tryOpen(ctx, repo);
+      } catch (error) {
+        if (!(error instanceof DotbotError) || error.code !== "LOCKED") throw error;
+        if (performance.now() >= deadline) throw waited(error, ctx.lockWaitMs);
+        await pause(attempt);
+        ctx.signal.throwIfAborted();
+      }
+    }
+  }
+
+  /** Without waiting for a commit in progress: LOCKED. */
+  private static async tryOpen(ctx: Ctx, repo: Repo): Promise<Queue> {
     let queue = new Queue(ctx, repo, Queue.openLedger(ctx, repo));
     try {
-      await queue.scanner.refresh();
+      try {
+        await queue.scanner.refresh();
+      } catch (error) {
+        if (!isDamage(error)) throw error;
+        queue.close();
+        queue = new Queue(ctx, repo, Queue.replaceDamaged(ctx, repo));
+        await queue.scanner.refresh();
+      }
     } catch (error) {
-      if (!isDamage(error)) throw error;
       queue.close();
-      queue = new Queue(ctx, repo, Queue.replaceDamaged(ctx, repo));
-      await queue.scanner.refresh();
+      throw error;
     }
+    // The lock is seldom held for more than a few milliseconds at a time; a server has others to serve.
+    queue.ledger.block(ctx.ledgers === undefined ? ctx.lockWaitMs : Math.min(ctx.lockWaitMs, SERVER_BLOCK_MS));
     return queue;
   }
 
   private static openLedger(ctx: Ctx, repo: Repo): Ledger {
     try {
-      return Ledger.open(repo.stateCommonDir, ctx.lockWaitMs, ctx.ledgers);
+      return Ledger.open(repo.stateCommonDir, 0, ctx.ledgers);
     } catch (error) {
       if (!isDamage(error)) throw error;
       return Queue.replaceDamaged(ctx, repo);
@@ -227,4 +253,10 @@ export class Queue {
     if (this.state.unwritable !== null) throw this.state.unwritable;
     if (this.ledger.mode !== "file") this.ledger.refuseReadOnly();
   }
+}
+
+/** The same refusal with the time that it took to come to it. */
+function waited(error: DotbotError, ms: number): DotbotError {
+  const { code, message, ...extra } = error.facts();
+  return new DotbotError(code, message.replace(/waited \d+ ms$/, `waited ${ms} ms`), extra);
 }

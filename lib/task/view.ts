@@ -228,20 +228,28 @@ function seenFile(commonDir: string): string {
   return join(ledgerFolder(commonDir), SEEN_FILE);
 }
 
-export function readSeen(commonDir: string, root: string): Seen {
+/** As it is kept. */
+export interface SeenFile {
+  /** The last change of the ledger that was compared. */
+  readonly change: number;
+  readonly folders: Seen;
+}
+
+const UNSEEN: SeenFile = { change: 0, folders: {} };
+
+export function readSeen(commonDir: string, root: string): SeenFile {
   const text = readText(seenFile(commonDir));
-  if (text === null) return {};
+  if (text === null) return UNSEEN;
   try {
-    const value = JSON.parse(text) as { root?: unknown; folders?: unknown };
-    return value.root === root && typeof value.folders === "object" && value.folders !== null
-      ? (value.folders as Seen)
-      : {};
+    const { root: of, change, folders } = JSON.parse(text) as { root?: unknown; change?: unknown; folders?: unknown };
+    const fits = of === root && typeof change === "number" && typeof folders === "object" && folders !== null;
+    return fits ? { change, folders: folders as Seen } : UNSEEN;
   } catch {
-    return {};
+    return UNSEEN;
   }
 }
 
-export function writeSeen(commonDir: string, root: string, seen: Seen): void {
+export function writeSeen(commonDir: string, root: string, seen: SeenFile): void {
   // Not atomic: one cut short doesn't parse, and each folder's entry is true by itself, whichever writer it is from.
-  writeHint(seenFile(commonDir), JSON.stringify({ root, folders: seen }));
+  writeHint(seenFile(commonDir), JSON.stringify({ root, ...seen }));
 }

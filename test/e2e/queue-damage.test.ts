@@ -1,4 +1,5 @@
 /** A disk that is full, folders that may not be written, a ledger that is gone or damaged: told clearly, and nothing is lost. */
+import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import {
   chmodSync,
@@ -7,9 +8,11 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -283,4 +286,37 @@ describe.skipIf(!asNobody)("what may not be written", () => {
       expect(readdirSync(join(world.main, ".git", "dotbot")).filter((name) => name.includes("damaged"))).toEqual([]);
     },
   );
+});
+
+describe("a ledger that somebody else has open", () => {
+  test("for reading, all the while: a write gives up as one that found it locked, and changes nothing", async () => {
+    await using world = await makeWorld({ seeds: plainSeeds(1) });
+    await world.ok(["task", "list"]);
+    using db = new Database(ledgerOf(world), { readonly: true });
+    db.run("BEGIN");
+    db.query("SELECT * FROM task").all();
+    const error = await world.refused("LOCKED", ["task", "add", "No", "--lock-wait", "50ms"]);
+    expect(error.message).toMatch(/open for reading.*waited 50 ms$/);
+    db.run("COMMIT");
+    expect(await statuses(world)).toEqual({ "Task 1": "todo" });
+  });
+
+  test("for writing: a read answers, whatever times its files have", async () => {
+    await using world = await makeWorld({ seeds: plainSeeds(2) });
+    await world.ok(["task", "list"]);
+    for (const path of fileTree(world.tasks).keys()) utimesSync(join(world.tasks, path), 1_700_000_000, 1_700_000_000);
+    using db = new Database(ledgerOf(world));
+    db.run("BEGIN IMMEDIATE");
+    expect(await statuses(world)).toEqual({ "Task 1": "todo", "Task 2": "todo" });
+  });
+});
+
+test("an older copy of the ledger in its place: what has been added since is there at once", async () => {
+  await using world = await makeWorld({ seeds: plainSeeds(1) });
+  await world.ok(["task", "list"]);
+  copyFileSync(ledgerOf(world), world.path("copy"));
+  await world.ok(["task", "add", "Later"]);
+  await world.ok(["task", "list"]);
+  renameSync(world.path("copy"), ledgerOf(world));
+  expect(await statuses(world)).toEqual({ "Task 1": "todo", Later: "todo" });
 });

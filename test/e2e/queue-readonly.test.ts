@@ -3,7 +3,9 @@ import { describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
+import { binary } from "../kit/binary.ts";
 import { at, makeWorld, type World } from "../kit/world.ts";
+import { answerOf, openSession, textOf } from "../mcp/kit.ts";
 
 /** Root passes by permissions, unless it gives up just that. */
 const under =
@@ -85,4 +87,17 @@ describe("what stands where the ledger should is no fault of ours", () => {
     for (const args of [["list"], ["add", "A"]])
       expect((await world.refused(code, ["task", ...args])).message).toContain(ledger);
   });
+});
+
+test("a server writes again as soon as it may, however often it was refused", async () => {
+  await using world = await makeWorld();
+  await world.ok(["task", "add", "One"]);
+  const ledger = join(world.main, ".git", "dotbot", "queue.db");
+  await using session = await openSession({ cwd: world.main, program: [...under, await binary()] });
+  await session.handshake();
+  const create = async (name: string) => await session.call("task_create", { name, session_id: "s" });
+  chmodSync(ledger, 0o444);
+  for (let n = 0; n < 3; n++) expect(textOf(await create("No"))).toContain("READ_ONLY");
+  chmodSync(ledger, 0o644);
+  expect(answerOf(await create("Yes"))).toMatchObject({ task: { name: "Yes" } });
 });

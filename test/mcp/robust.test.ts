@@ -4,11 +4,21 @@
  */
 import { describe, expect, test } from "bun:test";
 import { Database } from "bun:sqlite";
-import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { mkdir } from "node:fs/promises";
 
-import { run } from "../kit/git.ts";
-import { plainSeeds, shownTask, taskId, taskId8 } from "../kit/tasks.ts";
+import { makeRepo, run } from "../kit/git.ts";
+import { plainSeeds, seedTasks, shownTask, taskId, taskId8 } from "../kit/tasks.ts";
 import { at, makeWorld, type World } from "../kit/world.ts";
 import { answerOf, openSession, textOf, type Message, type Session } from "./kit.ts";
 
@@ -303,13 +313,81 @@ describe("a world that changes", () => {
       expect(shown).toEqual(await world.ok(["task", "show", taskId8(1)]));
     });
 
+    test("is written over with an older copy, and a command line goes on from there: nothing that it wrote is undone", async () => {
+      await using world = await makeWorld({ seeds: plainSeeds(6) });
+      await using session = await opened(world);
+      answerOf(await session.call("task_get_next"));
+      const copy = readFileSync(ledger(world));
+      answerOf(await session.call("task_create", { name: "Before", session_id: "s" }));
+      writeFileSync(ledger(world), copy);
+      await world.ok(["task", "remove", taskId8(5)]);
+      await world.ok(["task", "add", "Meanwhile"]);
+      answerOf(await session.call("task_create", { name: "After", session_id: "s" }));
+      const names = (list: unknown): string[] => (list as { name: string }[]).map(({ name }) => name);
+      const seen = names((await world.ok(["task", "list"]))["tasks"]);
+      expect(seen).toEqual(expect.arrayContaining(["Meanwhile", "After"]));
+      expect(seen).not.toContain("Task 5");
+      expect(names(answerOf(await session.call("task_list"))["tasks"])).toEqual(seen);
+    });
+
+    test("is locked by somebody else: calls for other repositories don't wait, nor do those that need nothing of it", async () => {
+      await using world = await makeWorld({ seeds: plainSeeds(1) });
+      await using other = await makeWorld({ seeds: plainSeeds(1) });
+      await using session = await opened(world);
+      answerOf(await session.call("task_get_next"));
+      using db = new Database(ledger(world));
+      db.run("BEGIN EXCLUSIVE");
+      const waiting = session.call("task_get_next");
+      answerOf(await session.call("task_get_next", { dir: other.main }));
+      expect(await Promise.race([waiting.then(() => "answered"), Promise.resolve("waits")])).toBe("waits");
+      db.run("ROLLBACK");
+      answerOf(await waiting);
+    });
+
+    test("is held open by a reader: a write waits for it without keeping others, and goes through when it has done", async () => {
+      await using world = await makeWorld({ seeds: plainSeeds(1) });
+      await using session = await opened(world);
+      answerOf(await session.call("task_get_next"));
+      using db = new Database(ledger(world), { readonly: true });
+      db.run("BEGIN");
+      db.query("SELECT * FROM task").all();
+      const waiting = session.call("task_create", { name: "Late", session_id: "s" });
+      await session.request("ping");
+      db.run("COMMIT");
+      expect(answerOf(await waiting)).toMatchObject({ task: { name: "Late" } });
+    });
+
+    test("are many: no more than a few stay open", async () => {
+      await using world = await makeWorld({ seeds: plainSeeds(1) });
+      await using session = await opened(world);
+      for (let n = 0; n < 30; n++) {
+        const main = await makeRepo(world.path(`repo-${n}`));
+        seedTasks(main, plainSeeds(1));
+        answerOf(await session.call("task_get_next", { dir: main }));
+      }
+      const open = readdirSync(`/proc/${session.pid}/fd`).filter((fd) => {
+        try {
+          return readlinkSync(`/proc/${session.pid}/fd/${fd}`).endsWith("queue.db");
+        } catch {
+          return false;
+        }
+      });
+      expect(open.length).toBeLessThan(20);
+    });
+
     test.each<[what: string, meddle: (path: string) => void]>([
       ["is overwritten with something else", (path) => writeFileSync(path, "no database\n".repeat(2_000))],
       ["is cut within a page", (path) => truncateSync(path, 5_000)],
+      ["is cut within the first page", (path) => truncateSync(path, 1_000)],
     ])("%s: it is rebuilt, and said", async (_, meddle) => {
       const [status, text] = await statusAfter((world) => meddle(ledger(world)));
       expect(status).toBe("in-progress");
       expect(text).toContain("the ledger was damaged");
+    });
+
+    test("is emptied: it is read anew from the files", async () => {
+      const [status] = await statusAfter((world) => truncateSync(ledger(world), 0));
+      expect(status).toBe("in-progress");
     });
 
     test("is of a newer program: refused, and left as it is", async () => {

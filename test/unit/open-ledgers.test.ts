@@ -32,11 +32,13 @@ test("a connection to a file that isn't there any more is closed, and never hand
   expect([old.isShut, older.isShut]).toEqual([true, true]);
 });
 
-test("few wait, and none after the end", () => {
+test("few wait, of all files together, the longest unused go first; and none after the end", () => {
   const ledgers = new OpenLedgers<Toy>();
-  const many = Array.from({ length: 10 }, () => toy("/a", "1"));
+  const many = Array.from({ length: 100 }, (_, n) => toy(`/${n % 50}`, "1"));
   for (const one of many) ledgers.give(one);
-  expect(many.filter((one) => !one.isShut).length).toBeLessThan(10);
+  const open = many.filter((one) => !one.isShut);
+  expect(open.length).toBeLessThan(20);
+  expect(open).toEqual(many.slice(-open.length));
   ledgers.shut();
   expect(many.every((one) => one.isShut)).toBe(true);
   expect(ledgers.take("/a", "1")).toBeUndefined();
