@@ -181,6 +181,11 @@ const KNOWN: readonly (readonly [RegExp, DotbotError["code"], hint?: string])[] 
   [/not a git repository|must be run in a work tree/, "NOT_A_REPOSITORY"],
   [/Unable to read current working directory|cannot change to /, "NOT_FOUND"],
   [
+    /cannot lock ref '[^\n]*(?:' exists; cannot create '|there is a non-empty directory ')/,
+    "REFUSED",
+    "git keeps branches like files: there can't be both x and x/y; rename or delete one of them",
+  ],
+  [
     /Unable to create '.*\.lock': File exists|cannot lock ref/s,
     "LOCKED",
     "another git command is running there, or one was killed",

@@ -42,8 +42,9 @@ export interface Conflict {
 /** Lists check the files of this many tasks, one by one; beyond it only the folders' times are looked at. */
 export const CHECKED_FILES = 2000;
 
-/** How long a server, with its queue open, may stand still for a commit of another process. */
+/** How long a process, with its queue open, may stand still for a commit of another one: a server, and any other. */
 const SERVER_BLOCK_MS = 1_000;
+const BLOCK_MS = 10_000;
 
 export class Queue {
   private readonly state: QueueState;
@@ -116,7 +117,7 @@ export class Queue {
       throw error;
     }
     // The lock is seldom held for more than a few milliseconds at a time; a server has others to serve.
-    queue.ledger.block(ctx.ledgers === undefined ? ctx.lockWaitMs : Math.min(ctx.lockWaitMs, SERVER_BLOCK_MS));
+    queue.ledger.block(Math.min(ctx.lockWaitMs, ctx.ledgers === undefined ? BLOCK_MS : SERVER_BLOCK_MS));
     return queue;
   }
 

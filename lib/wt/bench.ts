@@ -20,8 +20,12 @@ export interface Bench {
   readonly place: AdvancePlace;
 }
 
-/** The same where there may be no queue. */
-export type Ground = Pick<Bench, "call" | "settings" | "place">;
+/** The same where there may be no queue: agents make worktrees in any repository, and in each of them nothing may be lost. */
+export type Ground = Omit<Bench, "queue"> & { readonly queue: Queue | null };
+
+export function hasQueue(ground: Ground): ground is Bench {
+  return ground.queue !== null;
+}
 
 /** Opens the queue that the call means, for looking. */
 export async function withBench<T>(call: Call, verb: string, work: (bench: Bench) => Promise<T>): Promise<T> {
@@ -41,22 +45,23 @@ export async function withLockedBench<T>(call: Call, verb: string, work: (bench:
 }
 
 /** Takes the lock for a bench that is open. */
-export async function locked<T>(bench: Bench, purpose: string, work: () => Promise<T>): Promise<T> {
-  return await withRepositoryLock(bench.call, bench.place.commonDir, purpose, async () => {
+export async function locked<T>(ground: Ground, purpose: string, work: () => Promise<T>): Promise<T> {
+  return await withRepositoryLock(ground.call, ground.place.commonDir, purpose, async () => {
     // Loaded here: recovery knows every verb, and every verb begins here.
     const { recover } = await import("./recover.ts");
-    await recover(bench);
+    await recover(ground);
     return await work();
   });
 }
 
 /** Takes back what an interrupt cut short: the signal that ended the work doesn't end that as well. */
-export async function unhurried(bench: Bench, verb: string, work: (bench: Bench) => Promise<void>): Promise<void> {
-  if (!bench.call.signal.aborted) return await work(bench);
+export async function unhurried(ground: Ground, verb: string, work: (ground: Ground) => Promise<void>): Promise<void> {
+  if (!ground.call.signal.aborted) return await work(ground);
   const call: Call = Object.create(Object.prototype, {
-    ...Object.getOwnPropertyDescriptors(bench.call),
+    ...Object.getOwnPropertyDescriptors(ground.call),
     signal: { value: new AbortController().signal, enumerable: true },
   });
+  if (!hasQueue(ground)) return await work({ ...ground, call });
   // The queue that is open heeds the signal that it was opened with.
   await withBench(call, verb, work);
 }

@@ -7,11 +7,14 @@ import { basename, dirname, join, resolve } from "node:path";
 import { DotbotError } from "../error.ts";
 import {
   existingAncestor,
+  exists,
   isDirectory,
   listNames,
   lstatOrNull,
   makeDirectory,
+  readText,
   removeEmptyDirectory,
+  removeFile,
 } from "../files.ts";
 import { gitDirAt, linkedBothWays, listCheckouts } from "../git/checkouts.ts";
 import { backLinkOf, gitFileTarget, isWithin, physical, samePath } from "../git/native.ts";
@@ -24,13 +27,18 @@ import { moveTask, type Moved, type MoveInput } from "../task/ops/move.ts";
 import { termsOf } from "../task/ops/terms.ts";
 import { quote, shellWord } from "../text.ts";
 import { makeLocal, resolveBase, type Base } from "./base.ts";
-import { nowStamp, unhurried, wtExample, type Bench, type Ground } from "./bench.ts";
+import { hasQueue, nowStamp, unhurried, wtExample, type Bench, type Ground } from "./bench.ts";
+import { inspect } from "./inspect.ts";
 import { forget, record, type CreateEntry } from "./journal.ts";
 import { makeLinks } from "./links.ts";
-import { branchName, folderName, lockedFor, lockReason, type TaskWorktree } from "./model.ts";
+import { branchName, folderName, lockedFor, lockReason, namedFor, type TaskWorktree } from "./model.ts";
+import type { WorktreeFacts } from "./plan.ts";
 import { freeSlot, putWorktree, worktreeOf, worktrees } from "./records.ts";
 import { dropRegistration, toTrash } from "./remove.ts";
 import { putTaskBack } from "./restore.ts";
+
+/** The reason by which git itself locks a worktree while it makes it. */
+export const INITIALIZING = "initializing";
 
 export interface CreateInput extends MoveInput {
   readonly base?: string | undefined;
@@ -56,6 +64,8 @@ export interface CreatePlan {
   readonly branch: string;
   readonly base: Base;
   readonly reusesBranch: boolean;
+  /** Where the branch will stand. */
+  readonly tip: string;
 }
 
 /**
@@ -69,6 +79,7 @@ export async function createWorktree(bench: Bench, row: TaskRow, input: CreateIn
     return { worktree: there, created: false, reusedBranch: true, started };
   }
   const plan = await planCreate(bench, row, input.base);
+  const dead = await deadRegistration(bench, plan.path, row.id8);
   const claim = bench.queue.ledger.claim(row.id) ?? null;
   const startedAt = bench.queue.document(row)["started_at"];
   const entry: CreateEntry = {
@@ -77,7 +88,9 @@ export async function createWorktree(bench: Bench, row: TaskRow, input: CreateIn
     taskId: row.id,
     path: plan.path,
     branch: plan.branch,
+    base: plan.base.branch,
     baseSha: plan.base.sha,
+    tip: plan.tip,
     newBranch: !plan.reusesBranch,
     madeBase: plan.base.from === null ? null : { ref: branchRef(plan.base.branch), sha: plan.base.sha },
     before:
@@ -89,7 +102,7 @@ export async function createWorktree(bench: Bench, row: TaskRow, input: CreateIn
   record(bench.place.commonDir, name, entry);
   try {
     const started = input.no_start === true ? null : await start(bench, row, input);
-    await dropDeadRegistration(bench, plan.path, row);
+    if (dead !== null) await dropRegistration(bench, dead, row.id8);
     await makeLocal(bench, plan.base);
     await addWorktree(bench, plan, lockReason(row));
     const worktree = await describe(bench, row, plan);
@@ -97,7 +110,7 @@ export async function createWorktree(bench: Bench, row: TaskRow, input: CreateIn
     forget(bench.place.commonDir, name);
     return { worktree, created: true, reusedBranch: plan.reusesBranch, started };
   } catch (error) {
-    await unhurried(bench, "wt create", async (calm) => await takeBack(calm, name, entry, 2_000));
+    await unhurried(bench, "wt create", async (calm) => void (await takeBack(calm, name, entry, 2_000)));
     throw error;
   }
 }
@@ -151,9 +164,9 @@ export async function planCreate(bench: Bench, row: TaskRow, given: string | und
   const old = worktreeOf(bench.queue, row.id);
   const base = await resolveBase(bench, given ?? (old === null || old.base === "" ? undefined : old.base));
   const path = join(await rootFor(bench), folderName(row));
-  const branch = await branchFor(bench, row, old?.branch ?? null, path);
+  const { branch, tip } = await branchFor(bench, row, old?.branch ?? null, path);
   refuseOccupied(path, row);
-  return { path, base, ...branch };
+  return { path, base, branch, reusesBranch: tip !== null, tip: tip ?? base.sha };
 }
 
 /** The branch to make, or to take up again when it is this task's and checked out nowhere. */
@@ -162,7 +175,7 @@ async function branchFor(
   row: TaskRow,
   old: string | null,
   path: string,
-): Promise<{ branch: string; reusesBranch: boolean }> {
+): Promise<{ branch: string; tip: string | null }> {
   const { call, place } = bench;
   const refs = await listRefs(call, place.mainRoot, "refs/heads/task");
   if (refs.has("refs/heads/task")) {
@@ -177,8 +190,8 @@ async function branchFor(
     .filter((it) => it.startsWith(`task/${row.id8}-`));
   const branch =
     old !== null && (await readRef(call, place.mainRoot, branchRef(old))) !== null ? old : (own[0] ?? branchName(row));
-  const reusesBranch = (await readRef(call, place.mainRoot, branchRef(branch))) !== null;
-  if (!reusesBranch) return { branch, reusesBranch };
+  const tip = await readRef(call, place.mainRoot, branchRef(branch));
+  if (tip === null) return { branch, tip };
   const taken = (await listCheckouts(call, place.mainRoot)).find((it) => it.branch === branchRef(branch));
   if (taken !== undefined && !(samePath(taken.path, path) && !isDirectory(taken.path))) {
     throw new DotbotError("REFUSED", `the branch ${quote(branch)} is checked out in ${quote(taken.path, 300)}`, {
@@ -187,7 +200,7 @@ async function branchFor(
       details: { branch, path: taken.path },
     });
   }
-  return { branch, reusesBranch };
+  return { branch, tip };
 }
 
 /** The folder for worktrees, made if need be. Errors: READ_ONLY, REFUSED, each with the setting that helps. */
@@ -266,20 +279,22 @@ function refuseOccupied(path: string, row: TaskRow): void {
   );
 }
 
-/** A registration of ours for that very place whose folder is gone, from an earlier worktree: it would be in git's way. */
-async function dropDeadRegistration(bench: Bench, path: string, row: TaskRow): Promise<void> {
-  const record = (await listCheckouts(bench.call, bench.place.mainRoot)).find((it) => samePath(it.path, path));
-  if (record === undefined || isDirectory(path)) return;
-  const owner = lockedFor(record.locked);
-  if (record.locked !== null && owner !== row.id8) {
+/**
+ * The registration for that very place whose folder is gone, from an earlier worktree: it would be in git's way. Error: REFUSED
+ * for one that is locked, unless for the task `id8`.
+ */
+export async function deadRegistration(ground: Ground, path: string, id8: string | null): Promise<string | null> {
+  const records = await listCheckouts(ground.call, ground.place.mainRoot);
+  const record = records.find((it) => samePath(it.path, path) || samePath(physical(it.path) ?? it.path, path));
+  if (record === undefined || isDirectory(path)) return null;
+  if (record.locked !== null && (id8 === null || lockedFor(record.locked) !== id8)) {
     throw new DotbotError(
       "REFUSED",
       `git has a worktree registered at ${quote(path, 300)}, locked: ${quote(record.locked)}`,
       { hint: "whoever locked it wants it kept" },
     );
   }
-  const admin = adminOf(bench.place.commonDir, path);
-  if (admin !== null) await dropRegistration(bench, admin, row.id8);
+  return adminOf(ground.place.commonDir, path);
 }
 
 /** The git dir that is registered for a folder, whether that is there or not. */
@@ -314,7 +329,7 @@ export async function addWorktree(bench: Ground, plan: CreatePlan, lock: string 
   const words = errorLines(result.stderr);
   if (failure.code !== "GIT_FAILED" || words === "") throw failure;
   throw new DotbotError(/filter|hook/.test(result.stderr) ? "REJECTED" : "GIT_FAILED", `git worktree add: ${words}`, {
-    hint: "nothing of it was kept: no branch, no folder, and the task is where it was",
+    hint: `nothing of it was kept: no branch, no folder${lock === null ? "" : ", and the task is where it was"}`,
     details: { status: result.status },
   });
 }
@@ -349,17 +364,79 @@ async function describe(bench: Bench, row: TaskRow, plan: CreatePlan): Promise<T
   };
 }
 
-/** Undoes a create from its entry, however far it came. What was made goes into the trash, not away. */
-export async function takeBack(bench: Bench, name: string, entry: CreateEntry, waitMs: number): Promise<void> {
-  const known = worktreeOf(bench.queue, entry.taskId);
-  await unmake(bench, entry, waitMs, known !== null && samePath(known.path, entry.path));
-  await putTaskBack(bench, entry, "its worktree couldn't be made");
-  forget(bench.place.commonDir, name);
+/**
+ * Undoes a create from its entry, however far it came, when nobody can have worked in it yet. What was made goes into the trash,
+ * not away; returns where the folder is there, or null.
+ */
+export async function takeBack(
+  ground: Ground,
+  name: string,
+  entry: CreateEntry,
+  waitMs: number,
+): Promise<string | null> {
+  const known = hasQueue(ground) ? worktreeOf(ground.queue, entry.taskId) : null;
+  await waitForGit(ground, entry, waitMs);
+  const trash = await unmake(ground, entry, known !== null && samePath(known.path, entry.path));
+  if (hasQueue(ground)) await putTaskBack(ground, entry, "its worktree couldn't be made");
+  forget(ground.place.commonDir, name);
+  return trash;
 }
 
-/** The part of it that is git's: folder, registration, branches. `keepsTree`: another create has made the folder its own since. */
-export async function unmake(ground: Ground, entry: CreateEntry, waitMs: number, keepsTree: boolean): Promise<void> {
-  const { call, place } = ground;
+/**
+ * After a kill: a worktree that was made whole, and in which somebody has worked since, stands, and is its task's. Any other is
+ * taken back; `trash` is where its folder is then.
+ */
+export async function settleCreate(
+  ground: Ground,
+  name: string,
+  entry: CreateEntry,
+  waitMs: number,
+): Promise<{ readonly kept: boolean; readonly trash: string | null }> {
+  await waitForGit(ground, entry, waitMs);
+  if (!(await hasWork(ground, entry))) return { kept: false, trash: await takeBack(ground, name, entry, waitMs) };
+  const mark = join(gitDirAt(entry.path) ?? "", "locked");
+  if (readText(mark)?.trim() === INITIALIZING) removeFile(mark);
+  const row = hasQueue(ground) ? ground.queue.ledger.task(entry.taskId) : undefined;
+  if (hasQueue(ground) && row !== undefined && row.place !== "removed") {
+    const known = worktreeOf(ground.queue, row.id);
+    const base = { branch: entry.base, sha: entry.baseSha, from: null };
+    const plan = { path: entry.path, branch: entry.branch, base, reusesBranch: !entry.newBranch, tip: entry.tip };
+    if (known === null || samePath(known.path, entry.path))
+      await putWorktree(ground.queue, row.id, await describe(ground, row, plan));
+  }
+  forget(ground.place.commonDir, name);
+  return { kept: true, trash: null };
+}
+
+/** Whether there is a whole worktree that isn't as it was made. */
+async function hasWork(ground: Ground, entry: CreateEntry): Promise<boolean> {
+  const gitDir = gitDirAt(entry.path);
+  // Git writes the index when all files are there.
+  if (gitDir === null || !exists(join(gitDir, "index"))) return false;
+  const facts = await readable(ground, entry.path);
+  return (
+    facts?.linked === true &&
+    (facts.head !== entry.tip ||
+      facts.branch !== branchRef(entry.branch) ||
+      facts.operation !== null ||
+      [facts.dirty, facts.hidden, facts.untracked, facts.inLinkPlace, facts.below, facts.submodules].some(
+        (found) => found.length > 0,
+      ))
+  );
+}
+
+/** Null where git can't read what is there: after a loss of power files may be empty, and then it was never whole. */
+async function readable(ground: Ground, path: string): Promise<WorktreeFacts | null> {
+  try {
+    return await inspect(ground, { path, base: null, made: [] });
+  } catch (error) {
+    if (error instanceof DotbotError) return null;
+    throw error;
+  }
+}
+
+/** The git of a dotbot that was killed may be at work still. */
+async function waitForGit({ call, place }: Ground, entry: CreateEntry, waitMs: number): Promise<void> {
   await clearLockFiles(call.signal, {
     paths: [entry.branch, "HEAD"].map((it) =>
       it === "HEAD" ? join(place.commonDir, "packed-refs.lock") : join(place.commonDir, `${branchRef(it)}.lock`),
@@ -369,24 +446,33 @@ export async function unmake(ground: Ground, entry: CreateEntry, waitMs: number,
     since: new Date(entry.at),
     waitMs,
   });
+}
+
+/** The part of it that is git's: folder, registration, branches. `keepsTree`: another create has made the folder its own since. */
+async function unmake(ground: Ground, entry: CreateEntry, keepsTree: boolean): Promise<string | null> {
+  const { call, place } = ground;
+  let trash: string | null = null;
   if (!keepsTree) {
-    clearFolder(ground, entry.path);
-    for (const admin of registrationsOf(place.commonDir, entry)) toTrash(ground, admin, "registration");
+    trash = clearFolder(ground, entry.path);
+    for (const admin of registrationsOf(place.commonDir, entry))
+      await dropRegistration(ground, admin, namedFor(entry.branch) ?? entry.taskId);
     removeEmptyDirectory(join(place.commonDir, "worktrees"));
   }
-  if (entry.newBranch) await deleteRef(call, place.mainRoot, branchRef(entry.branch), entry.baseSha);
+  if (entry.newBranch) await deleteRef(call, place.mainRoot, branchRef(entry.branch), entry.tip);
   if (entry.madeBase !== null) await deleteRef(call, place.mainRoot, entry.madeBase.ref, entry.madeBase.sha);
+  return trash;
 }
 
 /** The folder, as far as it is git's: at first it is empty, and its first file is the one that names its git dir. */
-function clearFolder(ground: Ground, path: string): void {
+function clearFolder(ground: Ground, path: string): string | null {
   const names = listNames(path);
-  if (names === null) return;
+  if (names === null) return null;
   const target = gitFileTarget(join(path, ".git"));
   const begun = names.length === 1 && lstatOrNull(join(path, ".git"))?.size === 0;
   if (names.length === 0) removeEmptyDirectory(path);
   else if (begun || (target !== null && isWithin(target, join(ground.place.commonDir, "worktrees"))))
-    toTrash(ground, path, "tree");
+    return toTrash(ground, path, "tree");
+  return null;
 }
 
 /** Registrations for the folder, and those of its name that didn't come far enough to say for which. */

@@ -3,7 +3,7 @@
  *
  * Invariants: what is answered is whole, and the same for the same name; a task's worktree is only given to who may hold the task.
  */
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 import { DotbotError } from "../error.ts";
 import { exists, isDirectory, listNames, lstatOrNull, makeDirectory, writeHint } from "../files.ts";
@@ -11,26 +11,23 @@ import { gitDirAt, linkedBothWays, listCheckouts } from "../git/checkouts.ts";
 import { physical, samePath } from "../git/native.ts";
 import type { WorktreeRecord } from "../git/parse.ts";
 import { branchRef, commitOf, readRef } from "../git/refs.ts";
-import { git, requireGit } from "../git/run.ts";
-import { withRepositoryLock } from "../lock.ts";
 import type { Call } from "../op.ts";
-import { tryLoadSettings } from "../settings.ts";
 import type { TaskRow } from "../task/ledger.ts";
 import { isClosed, slugify } from "../task/model.ts";
 import { namedTask } from "../task/ops/common.ts";
 import { quote, shellWord } from "../text.ts";
 import { makeLocal, resolveBase, type Base } from "./base.ts";
 import { createAndSetUp } from "./begin.ts";
-import { MINIMUM_GIT, nowStamp, unhurried, withBench, withLockedBench, type Bench, type Ground } from "./bench.ts";
-import { addWorktree, adminOf, rootFor, takeBack, unmake, type CreatePlan } from "./create.ts";
-import { callIn, exampleOf, folderFor, PLAIN_PREFIX, readTold, spotAt } from "./hook.ts";
-import { forget, pending, record, type CreateEntry } from "./journal.ts";
+import { hasQueue, locked, nowStamp, unhurried, type Bench, type Ground } from "./bench.ts";
+import { addWorktree, deadRegistration, INITIALIZING, rootFor, takeBack, type CreatePlan } from "./create.ts";
+import { callIn, exampleOf, folderFor, PLAIN_PREFIX, readTold, spotAt, withGround, type Spot } from "./hook.ts";
+import { forget, record, type CreateEntry } from "./journal.ts";
 import { makeLinks } from "./links.ts";
 import { namedFor, type Setup } from "./model.ts";
 import type { HookCreated } from "./ops/hook.ts";
 import { shownSetup } from "./ops/shapes.ts";
 import { worktreeOf, worktrees } from "./records.ts";
-import { dropRegistration } from "./remove.ts";
+import { dropRegistration, emptyTrash } from "./remove.ts";
 import { setUpPlain } from "./setup.ts";
 
 const VERB = "wt hook create";
@@ -50,17 +47,14 @@ export async function hookCreate(call: Call, dir: string | undefined): Promise<H
     });
   }
   const name = told.name.trim();
-  const { repo, workRoot, commonDir } = await spotAt(call, dir ?? told.cwd);
-  const there = callIn(call, repo, repo?.start ?? workRoot ?? call.cwd, told.session);
-  if (repo === null) return await plainWithoutQueue(there, name, { mainRoot: workRoot ?? commonDir, commonDir });
-  let row: TaskRow | null;
-  try {
-    row = await withBench(there, VERB, async (bench) => await meantTask(bench, name));
-  } catch (error) {
-    if (!(error instanceof DotbotError) || error.code !== "NO_QUEUE") throw error;
-    return await plainWithoutQueue(there, name, { mainRoot: repo.mainRoot, commonDir });
-  }
-  return row === null ? await plain(there, name) : await ofTask(there, row);
+  const spot = await spotAt(call, dir ?? told.cwd);
+  const { repo, gitRoot } = spot;
+  const there = callIn(call, spot, repo?.start ?? gitRoot, told.session);
+  return await withGround(there, VERB, spot, async (ground) => {
+    if (!hasQueue(ground)) return await plain(ground, name, async () => rootWithoutQueue(spot));
+    const row = await meantTask(ground, name);
+    return row === null ? await plain(ground, name, async () => await rootFor(ground)) : await ofTask(there, row);
+  });
 }
 
 async function ofTask(call: Call, row: TaskRow): Promise<HookCreated> {
@@ -128,63 +122,44 @@ interface Wanted {
   readonly branch: string;
 }
 
-async function plain(call: Call, name: string): Promise<HookCreated> {
+/** `queue: null`: in a repository that has none dotbot is a guest, and the worktree is the one that the agent would have made. */
+async function plain(ground: Ground, name: string, rootOf: () => Promise<string>): Promise<HookCreated> {
+  const { call, place } = ground;
   const folder = folderFor(name);
-  return await withBench(call, VERB, async (bench) => {
-    const made = await withLockedBench(call, VERB, async (locked) => {
-      const wanted = { path: join(await rootFor(locked), folder), branch: PLAIN_PREFIX + folder };
-      const there = await present(locked, wanted);
-      if (there !== null) return { ...there, created: false };
-      const plan = await planPlain(locked, wanted, await resolveBase(locked, undefined));
-      const { name: entryName, entry } = begin(locked, folder, plan);
-      try {
-        const admin = adminOf(locked.place.commonDir, plan.path);
-        if (admin !== null) await dropRegistration(locked, admin, folder);
-        await makeLocal(locked, plan.base);
-        await addWorktree(locked, plan, null);
-        await makeLinks(call, plan.path, locked.queue.stateRoot);
-      } catch (error) {
-        await unhurried(locked, VERB, async (calm) => await takeBack(calm, entryName, entry, 2_000));
-        throw error;
-      }
-      forget(locked.place.commonDir, entryName);
-      return { path: plan.path, branch: plan.branch, created: true };
-    });
-    return told(call, { ...made, taskId: null, setup: shownSetup(await finish(bench, made.path)) });
-  });
-}
-
-/** In a repository that has no queue dotbot is a guest: the worktree is the one that the agent would have made. */
-async function plainWithoutQueue(call: Call, name: string, place: Ground["place"]): Promise<HookCreated> {
-  await requireGit(call, MINIMUM_GIT, VERB);
-  const { mainRoot, commonDir } = place;
-  const ground: Ground = { call, settings: tryLoadSettings(call, mainRoot).settings, place };
-  const folder = folderFor(name);
-  const wanted = { path: join(mainRoot, ...AGENTS_OWN, folder), branch: PLAIN_PREFIX + folder };
-  const made = await withRepositoryLock(call, commonDir, VERB, async () => {
-    await settle(ground);
+  const made = await locked(ground, VERB, async () => {
+    const root = await rootOf();
+    emptyTrash(ground, root);
+    const wanted = { path: join(root, folder), branch: PLAIN_PREFIX + folder };
     const there = await present(ground, wanted);
     if (there !== null) return { ...there, created: false };
-    const plan = await planPlain(ground, wanted, await remotesDefault(ground));
-    // What was there was removed by hand; git forgets a place that is gone, and no other.
-    if (adminOf(commonDir, plan.path) !== null)
-      await git(call, ["worktree", "remove", "--", plan.path], { cwd: mainRoot, okStatus: [0] });
+    const base = hasQueue(ground) ? await resolveBase(ground, undefined) : await remotesDefault(ground);
+    const plan = await planPlain(ground, wanted, base);
+    const dead = await deadRegistration(ground, plan.path, null);
     const { name: entryName, entry } = begin(ground, folder, plan);
     try {
-      makeDirectory(join(mainRoot, ...AGENTS_OWN));
+      if (dead !== null) await dropRegistration(ground, dead, folder);
+      if (hasQueue(ground)) await makeLocal(ground, plan.base);
+      makeDirectory(root);
       await addWorktree(ground, plan, null);
+      if (hasQueue(ground)) await makeLinks(call, plan.path, ground.queue.stateRoot);
     } catch (error) {
-      // Interrupted, it is left to the next call, as after a kill.
-      if (!call.signal.aborted) {
-        await unmake(ground, entry, 2_000, false);
-        forget(commonDir, entryName);
-      }
+      await unhurried(ground, VERB, async (calm) => void (await takeBack(calm, entryName, entry, 2_000)));
       throw error;
     }
-    forget(commonDir, entryName);
+    forget(place.commonDir, entryName);
     return { path: plan.path, branch: plan.branch, created: true };
   });
   return told(call, { ...made, taskId: null, setup: shownSetup(await finish(ground, made.path)) });
+}
+
+/**
+ * Where the worktrees go in a repository without a queue: always the same place, and never in a checkout that may itself be
+ * taken away, whichever the agent works in.
+ */
+function rootWithoutQueue({ repo, commonDir }: Spot): string {
+  return repo === null
+    ? join(dirname(commonDir), "worktrees", basename(commonDir))
+    : join(repo.mainRoot, ...AGENTS_OWN);
 }
 
 /** Written down before the first change. In the journal it stands for a task that there isn't: no queue has to do with it. */
@@ -195,7 +170,9 @@ function begin({ call, place }: Ground, folder: string, plan: CreatePlan): { nam
     taskId: folder,
     path: plan.path,
     branch: plan.branch,
+    base: plan.base.branch,
     baseSha: plan.base.sha,
+    tip: plan.tip,
     newBranch: !plan.reusesBranch,
     madeBase: plan.base.from === null ? null : { ref: branchRef(plan.base.branch), sha: plan.base.sha },
     before: null,
@@ -203,15 +180,6 @@ function begin({ call, place }: Ground, folder: string, plan: CreatePlan): { nam
   const name = `create-${PLAIN_PREFIX}${folder}`;
   record(place.commonDir, name, entry);
   return { name, entry };
-}
-
-/** What a killed call left where there is no queue, whose commands would see to it. */
-async function settle(ground: Ground): Promise<void> {
-  for (const { name, entry } of pending(ground.place.commonDir)) {
-    if (entry.op !== "create") continue;
-    await unmake(ground, entry, 10_000, false);
-    forget(ground.place.commonDir, name);
-  }
 }
 
 /** As agents do it: from what the remote has as its default, else from where the checkout stands. */
@@ -252,8 +220,8 @@ async function present(
       { hint: "mend it first", example: `git worktree repair ${shellWord(path)}` },
     );
   }
-  // Git's own mark while it makes one: it was killed then, and the files are there in part.
-  if (found.locked === "initializing") {
+  // It was killed then, and the files are there in part.
+  if (found.locked === INITIALIZING) {
     throw new DotbotError("REFUSED", `the making of the worktree at ${quote(path, 300)} was cut short`, {
       hint: "nobody has worked in it: remove it, and ask again",
       example: `git worktree remove --force --force ${shellWord(path)}`,
@@ -263,8 +231,8 @@ async function present(
 }
 
 async function planPlain({ call, place }: Ground, { path, branch }: Wanted, base: Base): Promise<CreatePlan> {
-  const reusesBranch = (await readRef(call, place.mainRoot, branchRef(branch))) !== null;
-  return { path, branch, base, reusesBranch };
+  const tip = await readRef(call, place.mainRoot, branchRef(branch));
+  return { path, branch, base, reusesBranch: tip !== null, tip: tip ?? base.sha };
 }
 
 async function finish(ground: Ground, tree: string): Promise<Setup> {

@@ -2,24 +2,23 @@
  * Taking the worktree away that an agent has done with, as far as nothing is lost. An agent can't be asked, so there is no force
  * here: what would be lost stays where it is, and the answer is no.
  */
-import { isAbsolute } from "node:path";
+import { isAbsolute, resolve } from "node:path";
 
 import { DotbotError } from "../error.ts";
-import { lstatOrNull } from "../files.ts";
-import { physical, samePath } from "../git/native.ts";
-import { errorLines } from "../git/parse.ts";
-import { branchRef, readRef } from "../git/refs.ts";
-import { requireTree, resolveRepo, type Repo } from "../git/repo.ts";
-import { git, gitFailure, requireGit } from "../git/run.ts";
-import { withRepositoryLock } from "../lock.ts";
+import { existingAncestor, isDirectory, lstatOrNull } from "../files.ts";
+import { checkoutsOn, listCheckouts } from "../git/checkouts.ts";
+import { isWithin, physical, samePath } from "../git/native.ts";
+import { branchRef, commitOf, isAncestor, readRef } from "../git/refs.ts";
+import { requireTree } from "../git/repo.ts";
+import { git } from "../git/run.ts";
 import type { Call } from "../op.ts";
 import { holderOf, standingClaim } from "../task/ops/common.ts";
 import { holds } from "../task/claim.ts";
 import { quote, shellWord } from "../text.ts";
 import { mergedBy, resolveBase } from "./base.ts";
-import { MINIMUM_GIT, withLockedBench, type Bench, type Ground } from "./bench.ts";
+import { hasQueue, locked, type Bench, type Ground } from "./bench.ts";
 import { removeTask } from "./discard.ts";
-import { callIn, exampleOf, PLAIN_PREFIX, readTold, spotAt, type Spot } from "./hook.ts";
+import { callIn, exampleOf, PLAIN_PREFIX, readTold, spotAt, withGround, type Spot } from "./hook.ts";
 import type { HookRemoved } from "./ops/hook.ts";
 import { refusal } from "./plan.ts";
 import { worktrees } from "./records.ts";
@@ -44,43 +43,89 @@ export async function hookRemove(call: Call, dir: string | undefined): Promise<H
       },
     );
   }
-  if (lstatOrNull(given) === null) {
-    call.note(`there is nothing at ${quote(given, 300)} any more`);
-    return { path: given, removed: false, taskId: null, branchDeleted: false, trash: null };
-  }
-  const { path, repo, commonDir } = await worktreeAt(call, given, dir ?? told.cwd);
+  const found = await worktreeAt(call, given, dir ?? told.cwd);
   // From the main checkout: the agent, whose folder this may be, is about to leave it.
-  const main = repo === null ? null : await resolveRepo(call, repo.mainRoot);
-  const there = callIn(call, main, main?.mainRoot ?? commonDir, told.session);
-  const removed = await taken(there, main, path, commonDir);
-  call.note(`${path} is gone${removed.trash === null ? "" : `; it is kept in ${removed.trash} for seven days`}`);
-  return { path, removed: true, ...removed };
+  const taken = found === null ? null : await takeAway(call, found, told.session);
+  if (taken === null) {
+    call.note(`there is nothing at ${quote(given, 300)} any more`);
+    return { path: found?.path ?? given, removed: false, taskId: null, branchDeleted: false, trash: null };
+  }
+  const { path, ...rest } = taken;
+  call.note(`${path} is gone${rest.trash === null ? "" : `; it is kept in ${rest.trash} for seven days`}`);
+  return { path, removed: true, ...rest };
 }
 
-type Taken = Pick<HookRemoved, "taskId" | "branchDeleted" | "trash">;
+type Taken = Omit<HookRemoved, "removed">;
+type Found = Spot & { readonly path: string };
 
-async function taken(call: Call, repo: Repo | null, path: string, commonDir: string): Promise<Taken> {
-  if (repo === null) return await removeWithoutQueue(call, path, { mainRoot: commonDir, commonDir });
+/** Null: somebody else has taken it away meanwhile. */
+async function takeAway(
+  call: Call,
+  { path, repo, commonDir }: Found,
+  session: string | undefined,
+): Promise<Taken | null> {
+  const spot = repo === null ? await besides(call, path, commonDir) : await spotAt(call, repo.mainRoot);
+  const there = callIn(call, spot, spot.gitRoot, session);
+  return await withGround(
+    there,
+    VERB,
+    spot,
+    async (ground) =>
+      await locked(ground, VERB, async () => {
+        if (lstatOrNull(path) === null) return null;
+        const owner = hasQueue(ground) ? ownerOf(ground, path) : null;
+        if (!hasQueue(ground) || owner === null) return await removePlain(ground, path);
+        const { trash, branchDeleted } = await removeTask(ground, { task_id: owner });
+        await letGo(ground, owner);
+        return { path, taskId: owner, branchDeleted, trash };
+      }),
+  );
+}
+
+/** The task whose worktree it is, by the records. */
+function ownerOf({ queue }: Bench, path: string): string | null {
+  const [id] = [...worktrees(queue)].find(([, it]) => samePath(physical(it.path) ?? it.path, path)) ?? [];
+  const row = id === undefined ? undefined : queue.ledger.task(id);
+  return row === undefined || row.place === "removed" ? null : row.id;
+}
+
+/** Git has to stand somewhere while the worktree goes, and a bare repository is no place where it may be asked. */
+async function besides(call: Call, path: string, commonDir: string): Promise<Spot> {
+  for (const record of await listCheckouts(call, path)) {
+    const other = record.bare || record.prunable !== null ? null : physical(record.path);
+    if (other !== null && !samePath(other, path) && !isWithin(other, path))
+      return { repo: null, workRoot: other, gitRoot: other, commonDir };
+  }
+  throw new DotbotError(
+    "REFUSED",
+    `${quote(path, 300)} is the only checkout of the bare repository ${quote(commonDir, 300)}`,
+    {
+      hint: "make another one, from which this one can be taken away",
+      example: `git -C ${shellWord(commonDir)} worktree add <path>`,
+    },
+  );
+}
+
+/**
+ * The linked worktree at the path, and its repository; null where nothing is there, or nothing any more. Errors: REFUSED for
+ * everything else, with nothing touched.
+ */
+async function worktreeAt(call: Call, given: string, cwd: string | undefined): Promise<Found | null> {
+  if (lstatOrNull(given) === null) return null;
   try {
-    return await withLockedBench(call, VERB, async (bench) => {
-      const [owner] = [...worktrees(bench.queue)].find(([, it]) => samePath(physical(it.path) ?? it.path, path)) ?? [];
-      const row = owner === undefined ? undefined : bench.queue.ledger.task(owner);
-      if (row === undefined || row.place === "removed") return await removePlain(bench, path);
-      const { trash, branchDeleted } = await removeTask(bench, { task_id: row.id });
-      await letGo(bench, row.id);
-      return { taskId: row.id, branchDeleted, trash };
-    });
+    return await soundWorktree(call, given, cwd);
   } catch (error) {
-    if (!(error instanceof DotbotError) || error.code !== "NO_QUEUE") throw error;
-    return await removeWithoutQueue(call, path, { mainRoot: repo.mainRoot, commonDir });
+    // Nothing was done to it here: it went while it was looked at.
+    if (error instanceof DotbotError && lstatOrNull(given) === null) return null;
+    throw error;
   }
 }
 
-/** The linked worktree at the path, and its repository. Errors: REFUSED for everything else, with nothing touched. */
-async function worktreeAt(call: Call, given: string, cwd: string | undefined): Promise<Spot & { path: string }> {
-  const refuse = (why: string): DotbotError =>
+async function soundWorktree(call: Call, given: string, cwd: string | undefined): Promise<Found> {
+  const refuse = (why: string, example?: string): DotbotError =>
     new DotbotError("REFUSED", `${quote(given, 300)} ${why}`, {
       hint: "nothing was touched: only a worktree of the repository that the agent works in is taken away",
+      ...(example === undefined ? {} : { example }),
     });
   const path = physical(given);
   const spot = path === null ? null : await spotOrNull(call, path);
@@ -89,9 +134,42 @@ async function worktreeAt(call: Call, given: string, cwd: string | undefined): P
   if (workRoot === null || !samePath(workRoot, path)) throw refuse("isn't the folder of a worktree");
   if (repo !== null) requireTree(repo);
   if (repo !== null && repo.kind !== "linked") throw refuse("is the main checkout");
-  const caller = await spotOrNull(call, cwd);
-  if (caller !== null && !samePath(caller.commonDir, commonDir)) throw refuse("is another repository's worktree");
+  const from = resolve(call.cwd, cwd ?? ".");
+  const works = await worksIn(call, from, path, commonDir);
+  if (works === "another") throw refuse("is another repository's worktree");
+  if (works === "none") {
+    throw refuse(
+      `may be anybody's: the agent works in ${quote(from, 300)}, which is in no repository`,
+      `${exampleOf(VERB, { worktree_path: given })} --dir ${shellWord(repo?.mainRoot ?? path)}`,
+    );
+  }
   return { ...spot, path };
+}
+
+/**
+ * Where the agent works: in the worktree itself, whatever repositories lie in it and whether its folder is there still, or
+ * elsewhere in the same repository, its submodules included.
+ */
+async function worksIn(
+  call: Call,
+  from: string,
+  path: string,
+  commonDir: string,
+): Promise<"here" | "another" | "none"> {
+  const known = existingAncestor(from);
+  if (isWithin(physical(known) ?? known, path)) return "here";
+  let at = known === from && isDirectory(from) ? from : "";
+  let found: "another" | "none" = "none";
+  while (at !== "") {
+    const args = ["rev-parse", "--path-format=absolute", "--git-common-dir", "--show-superproject-working-tree"];
+    const { status, stdout } = await git(call, args, { cwd: at, probe: true });
+    if (status !== 0) return found;
+    const [common = "", superproject = ""] = stdout.split("\n");
+    if (samePath(physical(common) ?? common, commonDir)) return "here";
+    found = "another";
+    at = superproject;
+  }
+  return found;
 }
 
 /** Null for a place that is none, or that is gone: hooks fire from wherever the agent has been left. */
@@ -115,8 +193,9 @@ async function letGo({ call, queue }: Bench, id: string): Promise<void> {
 
 // ── a worktree of no task ────────────────────────────────────────────────────────────────────────────────────────────
 
-async function removePlain(bench: Bench, path: string): Promise<Taken> {
-  const base = await baseOf(bench);
+async function removePlain(ground: Ground, path: string): Promise<Taken> {
+  const { call, place } = ground;
+  const base = hasQueue(ground) ? await baseOf(ground) : null;
   const removal: Removal = {
     taskId: null,
     id8: null,
@@ -130,18 +209,30 @@ async function removePlain(bench: Bench, path: string): Promise<Taken> {
     keep: [],
   };
   const what = `the worktree ${quote(path, 300)} stays`;
-  const { facts, blockers } = await removalFacts(bench, removal);
+  const { facts, blockers } = await removalFacts(ground, removal);
   if (blockers.length > 0) throw refusal(what, blockers);
-  if (facts.branch === null && facts.head !== null) await requireReachable(bench, facts.head, what);
-  const tip = facts.branch === null ? null : await readRef(bench.call, bench.place.mainRoot, facts.branch);
+  if (facts.branch === null && facts.head !== null) await requireReachable(ground, facts.head, what);
+  const tip = facts.branch === null ? null : await readRef(call, place.mainRoot, facts.branch);
   const goes =
+    facts.branch !== null &&
     tip !== null &&
-    base !== null &&
     isAgents(facts.branch) &&
-    (await mergedBy(bench, { tip, base, baseSha: "", taskId: null })) !== null;
-  const branch = goes && facts.branch !== null ? { ref: facts.branch, tip } : null;
-  const { trash, branchDeleted } = await removeWorktree(bench, { ...removal, branch }, what, facts);
-  return { taskId: null, branchDeleted, trash };
+    checkoutsOn(await listCheckouts(call, place.mainRoot), facts.branch).length === 1 &&
+    (await isMerged(ground, tip, base));
+  const branch = goes && facts.branch !== null && tip !== null ? { ref: facts.branch, tip } : null;
+  const { trash, branchDeleted } = await removeWorktree(ground, { ...removal, branch }, what, facts);
+  return { path, taskId: null, branchDeleted, trash };
+}
+
+async function isMerged(ground: Ground, tip: string, base: string | null): Promise<boolean> {
+  if (hasQueue(ground))
+    return base !== null && (await mergedBy(ground, { tip, base, baseSha: "", taskId: null })) !== null;
+  const { call, place } = ground;
+  for (const name of ["refs/remotes/origin/HEAD", "main-worktree/HEAD"]) {
+    const commit = await commitOf(call, place.mainRoot, name);
+    if (commit !== null && (await isAncestor(call, place.mainRoot, tip, commit))) return true;
+  }
+  return false;
 }
 
 async function baseOf(bench: Bench): Promise<string | null> {
@@ -154,15 +245,11 @@ async function baseOf(bench: Bench): Promise<string | null> {
 }
 
 /** Whether a branch was made for an agent's worktree: any other that it has switched to is somebody's. */
-function isAgents(branch: string | null): boolean {
-  return branch?.startsWith(branchRef(PLAIN_PREFIX)) === true;
+function isAgents(branch: string): boolean {
+  return branch.startsWith(branchRef(PLAIN_PREFIX));
 }
 
-async function requireReachable(
-  { call, place }: Pick<Ground, "call" | "place">,
-  head: string,
-  what: string,
-): Promise<void> {
+async function requireReachable({ call, place }: Ground, head: string, what: string): Promise<void> {
   const args = ["for-each-ref", "--count=1", "--format=%(refname)", `--contains=${head}`];
   const { stdout } = await git(call, args, { cwd: place.mainRoot, probe: true, okStatus: [0] });
   if (stdout.trim() !== "") return;
@@ -170,31 +257,5 @@ async function requireReachable(
     hint: "put them on one",
     example: `git branch my-branch ${head.slice(0, 12)}`,
     details: { tip: head },
-  });
-}
-
-/** By git alone, which refuses what isn't committed; `branch -d` refuses what isn't merged. */
-async function removeWithoutQueue(call: Call, path: string, place: Ground["place"]): Promise<Taken> {
-  await requireGit(call, MINIMUM_GIT, VERB);
-  const { mainRoot, commonDir } = place;
-  return await withRepositoryLock(call, commonDir, VERB, async () => {
-    const what = `the worktree ${quote(path, 300)} stays`;
-    const named = await git(call, ["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"], { cwd: path, probe: true });
-    const [head = "", branch = ""] = named.status === 0 ? named.stdout.split("\n") : [];
-    if (head !== "" && !branch.startsWith("refs/heads/")) await requireReachable({ call, place }, head, what);
-    const args = ["worktree", "remove", "--", path];
-    const result = await git(call, args, { cwd: mainRoot });
-    if (result.status !== 0) {
-      const words = errorLines(result.stderr);
-      if (words === "") throw gitFailure(args, result);
-      throw new DotbotError("REFUSED", `${what}: ${words}`, {
-        hint: "look at what is in it",
-        example: `git -C ${shellWord(path)} status`,
-      });
-    }
-    if (!isAgents(branch)) return { taskId: null, branchDeleted: false, trash: null };
-    const short = branch.slice("refs/heads/".length);
-    const gone = await git(call, ["branch", "--quiet", "-d", "--", short], { cwd: mainRoot });
-    return { taskId: null, branchDeleted: gone.status === 0, trash: null };
   });
 }

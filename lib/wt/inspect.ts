@@ -18,7 +18,7 @@ import type { StatusEntry, WorktreeRecord } from "../git/parse.ts";
 import { branchRef, readRef } from "../git/refs.ts";
 import { git, type GitCtx } from "../git/run.ts";
 import { QUEUE_PATHS } from "../task/queue-paths.ts";
-import { callerIsIn, type Bench } from "./bench.ts";
+import { callerIsIn, type Bench, type Ground } from "./bench.ts";
 import { linkState, type LinkState } from "./links.ts";
 import type { Made } from "./model.ts";
 import { isDisposable, type WorktreeFacts } from "./plan.ts";
@@ -33,8 +33,8 @@ export interface Place {
   readonly movedFrom?: string;
 }
 
-export async function inspect(bench: Bench, place: Place): Promise<WorktreeFacts> {
-  const { call } = bench;
+export async function inspect(bench: Ground, place: Place): Promise<WorktreeFacts> {
+  const { call, queue } = bench;
   const records = await listCheckouts(call, bench.place.mainRoot);
   const path = physical(place.path) ?? place.path;
   const named = physical(place.movedFrom ?? "") ?? place.movedFrom ?? path;
@@ -83,11 +83,14 @@ export async function inspect(bench: Bench, place: Place): Promise<WorktreeFacts
     indexOf(call, path),
     ref === null ? null : readRef(call, bench.place.mainRoot, ref),
   ]);
+  const gitlinks = index.filter((entry) => entry.mode === "160000").map((entry) => entry.path);
   const links: Record<string, LinkState> = {};
-  for (const it of QUEUE_PATHS) {
-    const state = linkState(path, bench.queue.stateRoot, it);
-    // A link that the branch has committed is its own content: it goes nowhere with the folder.
-    links[it] = state === "foreign" && untrackedBelow(status.entries, it).length === 0 ? "real" : state;
+  if (queue !== null) {
+    for (const it of QUEUE_PATHS) {
+      const state = linkState(path, queue.stateRoot, it);
+      // A link that the branch has committed is its own content: it goes nowhere with the folder.
+      links[it] = state === "foreign" && untrackedBelow(status.entries, it).length === 0 ? "real" : state;
+    }
   }
   const isLink = (name: string): boolean => {
     const bare = name.replace(/\/$/, "");
@@ -119,7 +122,13 @@ export async function inspect(bench: Bench, place: Place): Promise<WorktreeFacts
     ignored: ignored.filter((it) => !disposable(it) && !isMade(path, it, place.made)),
     links,
     inLinkPlace: [...inLinkPlace].sort(),
-    below: repositoriesBelow(path, records, [...ignored, ...of("untracked")]),
+    below: repositoriesBelow(path, records, (at) => {
+      if (gitlinks.includes(at)) return true;
+      if (!gitlinks.some((it) => at.startsWith(`${it}/`))) return false;
+      // A submodule's own submodules; moved, none of them finds its git dir any more.
+      const own = gitDirAt(join(path, at));
+      return place.movedFrom !== undefined || (own !== null && isWithin(own, join(gitDir, "modules")));
+    }),
     submodules: place.movedFrom === undefined ? await submodulesWithWork(call, path, gitDir, index) : [],
   };
 }
@@ -195,16 +204,20 @@ function sizeAndTime(path: string): { size: number | null; mtimeMs: number | nul
     );
 }
 
-/** Registered worktrees below the path, and repositories in what git doesn't track there. */
-function repositoriesBelow(path: string, records: readonly WorktreeRecord[], untracked: readonly string[]): string[] {
+/** Registered worktrees below the path, and whatever else has a `.git` there: in a folder that is tracked no status shows it. */
+function repositoriesBelow(
+  path: string,
+  records: readonly WorktreeRecord[],
+  isSubmodule: (path: string) => boolean,
+): string[] {
   const registered = records
     .map((record) => physical(record.path) ?? record.path)
     .filter((it) => !samePath(it, path) && isWithin(it, path))
     .map((it) => it.slice(path.length + 1));
-  const folders = untracked.filter((it) => it.endsWith("/"));
-  const clones = folders
-    .flatMap((it) => foldersWith(join(path, it), ".git"))
-    .map((it) => it.slice(path.length + 1).replace(/\/$/, ""));
+  const clones = foldersWith(path, ".git", Infinity)
+    .filter((it) => it !== path)
+    .map((it) => it.slice(path.length + 1))
+    .filter((it) => !isSubmodule(it));
   return [...new Set([...registered, ...clones])].sort();
 }
 

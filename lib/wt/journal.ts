@@ -17,6 +17,9 @@ const createEntry = v.object({
   baseSha: v.string(),
   /** The branch was made for it, and goes when it is taken back. */
   newBranch: v.boolean(),
+  /** Where the branch stands until somebody works on it. */
+  tip: v.string(),
+  base: v.string(),
   /** A base branch that was made from the remote's. */
   madeBase: v.nullable(v.object({ ref: v.string(), sha: v.string() })),
   /** How the task was before, when the work started it. */

@@ -22,10 +22,10 @@ import {
 import { gitDirAt } from "../git/checkouts.ts";
 import { headOf } from "../git/native.ts";
 import { commitOf, deleteRef, listRefs, moveRef, readRef } from "../git/refs.ts";
-import { git } from "../git/run.ts";
+import { git, gitText } from "../git/run.ts";
 import { ledgerFolder } from "../task/ledger.ts";
 import { quote } from "../text.ts";
-import { nowStamp, type Bench, type Ground } from "./bench.ts";
+import { hasQueue, nowStamp, type Ground } from "./bench.ts";
 import { inspect } from "./inspect.ts";
 import { forget, record, type RemoveEntry } from "./journal.ts";
 import { removeLinks, restoreLinks } from "./links.ts";
@@ -61,7 +61,7 @@ export interface Removed {
 
 /** What stands against it; empty when it may go. */
 export async function removalFacts(
-  bench: Bench,
+  bench: Ground,
   removal: Removal,
 ): Promise<{ facts: WorktreeFacts; blockers: Blocker[] }> {
   const facts = await inspect(bench, { path: removal.path, base: removal.base, made: removal.made });
@@ -73,7 +73,7 @@ export async function removalFacts(
  * found out under that lock already: what has changed since shows when it is looked at again, in the trash.
  */
 export async function removeWorktree(
-  bench: Bench,
+  bench: Ground,
   removal: Removal,
   what: string,
   seen?: WorktreeFacts,
@@ -84,7 +84,8 @@ export async function removeWorktree(
       : { facts: seen, blockers: removalBlockers(seen, removal.expected, removal.id8, removal.may) };
   if (blockers.length > 0) throw refusal(what, blockers);
   const kept: string[] = [];
-  const tips = [...removal.keep, ...(await ownRefs(bench, facts.path))];
+  const gitDir = gitDirAt(facts.path);
+  const tips = [...removal.keep, ...(gitDir === null ? [] : await ownRefs(bench, gitDir))];
   for (const tip of tips) kept.push(await keepTip(bench, removal.id8 ?? basename(removal.path), tip));
   const [keptRef = null] = kept;
   const entry: RemoveEntry = {
@@ -93,7 +94,7 @@ export async function removeWorktree(
     taskId: removal.taskId,
     path: facts.path,
     trash: trashFor(bench, facts.path),
-    gitDir: gitDirAt(facts.path),
+    gitDir,
     links: Object.entries(facts.links)
       .filter(([, state]) => state === "ours")
       .map(([path]) => path),
@@ -105,15 +106,17 @@ export async function removeWorktree(
   const name = entryName(entry);
   record(bench.place.commonDir, name, entry);
   const branchDeleted = await carryOut(bench, name, entry, removal);
-  emptyTrash(bench);
+  emptyTrash(bench, dirname(facts.path));
   return { trash: entry.trash, branchDeleted, keptRef };
 }
 
 /** Commits under names that only this worktree has, and that go with its registration. */
-async function ownRefs(bench: Bench, path: string): Promise<string[]> {
-  const gitDir = gitDirAt(path);
-  if (gitDir === null || !isDirectory(join(gitDir, "refs", "worktree"))) return [];
-  return [...new Set((await listRefs(bench.call, path, "refs/worktree/")).values())];
+async function ownRefs({ call, place }: Ground, gitDir: string): Promise<string[]> {
+  if (!isDirectory(join(gitDir, "refs", "worktree"))) return [];
+  // By the git dir: the folder may be gone.
+  const args = [`--git-dir=${gitDir}`, "for-each-ref", "--format=%(objectname)", "refs/worktree/"];
+  const text = await gitText(call, args, { cwd: place.mainRoot, probe: true });
+  return [...new Set(text.split("\n").filter((oid) => oid !== ""))];
 }
 
 function entryName(entry: RemoveEntry): string {
@@ -121,18 +124,22 @@ function entryName(entry: RemoveEntry): string {
 }
 
 /** From the entry alone, from wherever it was cut short. */
-export async function finishRemoval(bench: Bench, name: string, entry: RemoveEntry): Promise<void> {
+export async function finishRemoval(bench: Ground, name: string, entry: RemoveEntry): Promise<void> {
   if (isDirectory(join(entry.trash, "tree"))) {
     await carryOut(bench, name, entry, null);
     return;
   }
   // It never left its place: it stays there, whole.
-  restoreLinks(entry.path, bench.queue.stateRoot, entry.links);
+  putBackLinks(bench, entry);
   removeEmptyDirectory(entry.trash);
   forget(bench.place.commonDir, name);
 }
 
-async function carryOut(bench: Bench, name: string, entry: RemoveEntry, removal: Removal | null): Promise<boolean> {
+function putBackLinks({ queue }: Ground, entry: RemoveEntry): void {
+  if (queue !== null) restoreLinks(entry.path, queue.stateRoot, entry.links);
+}
+
+async function carryOut(bench: Ground, name: string, entry: RemoveEntry, removal: Removal | null): Promise<boolean> {
   const tree = join(entry.trash, "tree");
   const admin = join(entry.trash, "registration");
   const { commonDir, mainRoot } = bench.place;
@@ -146,14 +153,14 @@ async function carryOut(bench: Bench, name: string, entry: RemoveEntry, removal:
   }
   const deleted =
     entry.branch === null ? false : await deleteRef(bench.call, mainRoot, entry.branch.ref, entry.branch.tip);
-  if (entry.taskId !== null) await dropWorktree(bench.queue, entry.taskId);
+  if (entry.taskId !== null && hasQueue(bench)) await dropWorktree(bench.queue, entry.taskId);
   forget(commonDir, name);
   return deleted;
 }
 
-function moveToTrash(bench: Bench, entry: RemoveEntry, tree: string): void {
+function moveToTrash(bench: Ground, entry: RemoveEntry, tree: string): void {
   makeDirectory(entry.trash);
-  removeLinks(entry.path, bench.queue.stateRoot);
+  if (bench.queue !== null) removeLinks(entry.path, bench.queue.stateRoot);
   try {
     if (!moveAside(entry.path, tree)) {
       throw new DotbotError(
@@ -165,7 +172,7 @@ function moveToTrash(bench: Bench, entry: RemoveEntry, tree: string): void {
       );
     }
   } catch (error) {
-    restoreLinks(entry.path, bench.queue.stateRoot, entry.links);
+    putBackLinks(bench, entry);
     removeEmptyDirectory(entry.trash);
     forget(bench.place.commonDir, entryName(entry));
     throw error;
@@ -175,7 +182,7 @@ function moveToTrash(bench: Bench, entry: RemoveEntry, tree: string): void {
 
 /** Nobody can work in it any more by its old name: what is there now is what goes. Changed meanwhile: back with it. */
 async function lookAgain(
-  bench: Bench,
+  bench: Ground,
   name: string,
   entry: RemoveEntry,
   tree: string,
@@ -199,7 +206,7 @@ async function lookAgain(
       },
     );
   }
-  restoreLinks(entry.path, bench.queue.stateRoot, entry.links);
+  putBackLinks(bench, entry);
   removeEmptyDirectory(entry.trash);
   forget(bench.place.commonDir, name);
   if (blockers.length > 0)
@@ -210,31 +217,33 @@ async function lookAgain(
 }
 
 /** Where worktrees at that place are kept: in the common dir, or beside the worktree where that is another file system. */
-export function trashOf(bench: Bench, path: string): string {
+export function trashOf(bench: Ground, path: string): string {
   const own = join(ledgerFolder(bench.place.commonDir), "trash");
   makeDirectory(own);
   return lstatOrNull(own)?.dev === lstatOrNull(path)?.dev ? own : join(dirname(path), BESIDE);
 }
 
-function trashFor(bench: Bench, path: string): string {
+function trashFor(bench: Ground, path: string): string {
   const stamp = bench.call.now().toISOString().replace(/[:.]/g, "-");
   return join(trashOf(bench, path), `${stamp}-${basename(path)}`);
 }
 
-/** Moves a folder or a registration into the trash of the common dir. */
-export function toTrash(ground: Ground, path: string, what: "tree" | "registration"): void {
+/** Moves a folder or a registration into the trash of the common dir; returns its place there. */
+export function toTrash(ground: Ground, path: string, what: "tree" | "registration"): string {
   const stamp = ground.call.now().toISOString().replace(/[:.]/g, "-");
   let folder = join(ledgerFolder(ground.place.commonDir), "trash", `${stamp}-${basename(path)}`);
   while (exists(join(folder, what))) folder += "_";
   makeDirectory(folder);
   if (!moveAside(path, join(folder, what))) removeTree(path);
+  return folder;
 }
 
 /**
  * Drops the registration of a folder that is gone. Its HEAD may be the only name of what was committed there while it was
- * detached, or in the middle of a rebase: that tip is kept. Returns the ref that keeps it.
+ * detached, or in the middle of a rebase: that tip is kept, as are those that only the worktree had a name for. Returns the ref
+ * that keeps the tip.
  */
-export async function dropRegistration(bench: Bench, admin: string, key: string): Promise<string | null> {
+export async function dropRegistration(bench: Ground, admin: string, key: string): Promise<string | null> {
   const { call, place } = bench;
   const head = headOf(admin, place.commonDir);
   const sha = head === null || head.branch !== null ? null : head.sha;
@@ -244,6 +253,7 @@ export async function dropRegistration(bench: Bench, admin: string, key: string)
     const { stdout } = await git(call, args, { cwd: place.mainRoot, probe: true, okStatus: [0] });
     if (stdout.trim() === "") keptRef = await keepTip(bench, key, sha);
   }
+  for (const tip of await ownRefs(bench, admin)) await keepTip(bench, key, tip);
   toTrash(bench, admin, "registration");
   return keptRef;
 }
@@ -253,7 +263,7 @@ export interface TrashEntry {
   readonly at: Date;
 }
 
-export function trashEntries(bench: Bench, parents: readonly string[] = []): TrashEntry[] {
+export function trashEntries(bench: Ground, parents: readonly string[] = []): TrashEntry[] {
   const folders = [
     join(ledgerFolder(bench.place.commonDir), "trash"),
     ...parents.map((parent) => join(parent, BESIDE)),
@@ -267,14 +277,14 @@ export function trashEntries(bench: Bench, parents: readonly string[] = []): Tra
   );
 }
 
-/** Lets go of what has been in the trash for long enough. */
-function emptyTrash(bench: Bench): void {
+/** Lets go of what has been in the trash for long enough, and in that beside worktrees in `parent`. */
+export function emptyTrash(bench: Ground, parent: string): void {
   const oldest = bench.call.now().getTime() - TRASH_DAYS * 86_400_000;
-  for (const { path, at } of trashEntries(bench)) if (at.getTime() < oldest) removeTree(path);
+  for (const { path, at } of trashEntries(bench, [parent])) if (at.getTime() < oldest) removeTree(path);
 }
 
 /** Keeps a tip from being collected; the ref that keeps it already, when there is one. */
-export async function keepTip(bench: Bench, key: string, tip: string): Promise<string> {
+export async function keepTip(bench: Ground, key: string, tip: string): Promise<string> {
   const { mainRoot } = bench.place;
   const kept = await listRefs(bench.call, mainRoot, "refs/dotbot/");
   const safe = key.replace(/[^A-Za-z0-9_-]+/g, "-").slice(0, 80);

@@ -17,32 +17,8 @@ import { makeRepo, run, tempDir, write } from "../kit/git.ts";
 import { killedAt, writeCalls } from "../kit/strace.ts";
 import { requireTool } from "../kit/tools.ts";
 import { at, makeWorld, type World } from "../kit/world.ts";
+import { create, hook, pathOf, refuses, type Told } from "./wt-hook-kit.ts";
 import { begin, branches, checkoutState, commit } from "./wt-kit.ts";
-
-type Told = Readonly<Record<string, unknown>>;
-
-async function hook(cwd: string, verb: "create" | "remove", told: Told | string, options: Partial<Options> = {}) {
-  const stdin = typeof told === "string" ? told : JSON.stringify(told);
-  return await dotbot(["wt", "hook", verb], { cwd, stdin, ...options });
-}
-
-/** The path that was answered: on stdout alone, a folder that is there. */
-function pathOf(result: Outcome): string {
-  expect(result).toMatchObject({ status: 0 });
-  expect(result.stdout).toMatch(/^\/[^\n]*\n$/);
-  const path = result.stdout.trimEnd();
-  expect(existsSync(join(path, ".git"))).toBe(true);
-  return path;
-}
-
-const create = async (cwd: string, told: Told, options: Partial<Options> = {}): Promise<string> =>
-  pathOf(await hook(cwd, "create", told, options));
-
-async function refuses(result: Promise<Outcome>, status: number, says: string | RegExp): Promise<void> {
-  const { status: ended, stdout, stderr } = await result;
-  expect({ status: ended, stdout }).toEqual({ status, stdout: "" });
-  expect(stderr).toMatch(says);
-}
 
 const addTask = async (world: World, name: string): Promise<string> =>
   String(at(await world.ok(["task", "add", name]), "task", "id"));
@@ -187,6 +163,9 @@ describe("create, by any other name", () => {
     ".git",
     "日本",
     "中国",
+    "Task",
+    "task deadbeef",
+    "task-deadbeef-and-more",
     "a\nb",
     "a\u0000b",
     "$(touch escape)",
@@ -208,6 +187,8 @@ describe("create, by any other name", () => {
     expect(new Set(paths).size).toBe(NAMES.length);
     expect(await world.git("status", "--porcelain")).toBe("");
     expect(existsSync(world.path("escape"))).toBe(false);
+    // None of them reads as a task's.
+    expect((await world.dotbot(["doctor"])).stdout).toMatch(/^all is well/);
   });
 
   test("what the settings bring into worktrees, and again where that was cut short", async () => {
@@ -273,6 +254,24 @@ describe("create, by any other name", () => {
     expect(result.stdout).toBe("");
     expect(Object.keys(await branches(world.main))).toEqual(["main"]);
     expect(existsSync(world.path("worktrees", "main", "bold-oak"))).toBe(false);
+    expect(result.stderr).not.toContain("the task");
+  });
+
+  test("a branch that git can't have beside another's is no matter of waiting", async () => {
+    await using world = await makeWorld();
+    await world.git("branch", "worktree-bold/oak");
+    const result = hook(world.main, "create", { name: "bold", cwd: world.main });
+    await refuses(result, 4, /'refs\/heads\/worktree-bold\/oak' exists.*hint: .*rename or delete/s);
+  });
+
+  test("a locked place whose folder isn't there is kept for whoever locked it", async () => {
+    await using world = await makeWorld();
+    const told = { name: "bold-oak", cwd: world.main };
+    const path = await create(world.main, told);
+    await world.git("worktree", "lock", "--reason", "on a disk", path);
+    rmSync(path, { recursive: true });
+    await refuses(hook(world.main, "create", told), 4, /locked: "on a disk"/);
+    expect(await world.git("worktree", "list", "--porcelain")).toContain("locked on a disk");
   });
 });
 
@@ -341,7 +340,8 @@ describe("create, from wherever the agent is", () => {
     await run(dir.path("bare.git"), "worktree", "add", "-q", dir.path("one"), "main");
     await run(dir.path("bare.git"), "worktree", "add", "-q", dir.path("two"), "-b", "two");
     const path = await create(dir.path("one"), { name: "bold-oak", cwd: dir.path("one") });
-    expect(path).toBe(join(realpathSync(dir.path("one")), ".claude", "worktrees", "bold-oak"));
+    // Beside the repository: a checkout may be taken away, and what lies in it would go with it.
+    expect(path).toBe(join(dir.root, "worktrees", "bare.git", "bold-oak"));
     expect(await create(dir.path("two"), { name: "bold-oak", cwd: dir.path("two") })).toBe(path);
     const told = { worktree_path: path, cwd: dir.path("two") };
     write(path, { "new.txt": "n\n" });
@@ -487,11 +487,50 @@ describe("remove", () => {
     );
   });
 
-  test("from a folder of no repository", async () => {
+  test("from a folder of no repository: nobody says that this one is meant", async () => {
     await using world = await makeWorld();
     const path = await create(world.main, { name: "bold-oak", cwd: world.main });
-    expect((await hook("/", "remove", { worktree_path: path, cwd: "/" })).status).toBe(0);
+    const told = (cwd: string): Told => ({ worktree_path: path, cwd });
+    await refuses(hook("/", "remove", told("/")), 4, /may be anybody's: the agent works in "\/".*--dir/s);
+    await refuses(hook("/", "remove", told(world.path("gone"))), 4, /may be anybody's/);
+    // Even where the folder around it is the repository's: what was there may have been anything.
+    await refuses(hook("/", "remove", told(join(world.main, "gone"))), 4, /may be anybody's/);
+    const stdin = JSON.stringify(told("/"));
+    expect(await dotbot(["wt", "hook", "remove", "--dir", world.main], { cwd: "/", stdin })).toMatchObject({
+      status: 0,
+    });
     expect(existsSync(path)).toBe(false);
+  });
+
+  test("from a folder in the worktree that is gone, and from a submodule: of the worktree, of the main checkout", async () => {
+    await using world = await makeWorld();
+    const library = await makeRepo(world.path("library"));
+    const submodule = ["-c", "protocol.file.allow=always", "submodule", "--quiet"] as const;
+    await world.git(...submodule, "add", library, "sub");
+    await world.git("commit", "-q", "-m", "sub");
+    for (const from of [
+      (path: string) => join(path, "gone", "below"),
+      (path: string) => join(path, "sub"),
+      () => join(world.main, "sub"),
+    ]) {
+      const path = await create(world.main, { name: "bold-oak", cwd: world.main });
+      await run(path, ...submodule, "update", "--init");
+      await refuses(hook("/", "remove", { worktree_path: path, cwd: library }), 4, /another repository's/);
+      expect(await hook("/", "remove", { worktree_path: path, cwd: from(path) })).toMatchObject({ status: 0 });
+      expect(existsSync(path)).toBe(false);
+    }
+  });
+
+  test("six at once: one takes it away, and for the others it is gone already", async () => {
+    await using world = await makeWorld();
+    const path = await create(world.main, { name: "bold-oak", cwd: world.main });
+    const stdin = JSON.stringify({ worktree_path: path, cwd: world.main });
+    const children = await Promise.all(
+      Array.from({ length: 6 }, async () => await start(["wt", "hook", "remove"], { cwd: world.main, stdin })),
+    );
+    const results = await Promise.all(children.map(outcome));
+    expect(results.map((it) => it.status)).toEqual([0, 0, 0, 0, 0, 0]);
+    expect(results.filter((it) => it.stderr.includes("it is kept in"))).toHaveLength(1);
   });
 });
 
@@ -510,6 +549,8 @@ test("another command at work in the repository is waited for, then named", asyn
     const args = ["wt", "hook", verb, "--lock-wait", "100ms"];
     await refuses(dotbot(args, { cwd: world.main, stdin: JSON.stringify(told) }), 6, /is changing this repository/);
   }
+  await world.ok(["config", "set", "lock.wait", "100ms"]);
+  await refuses(hook(world.main, "create", { name: "calm-elm" }), 6, /waited 100 ms/);
   child.kill("SIGKILL");
   await child.exited;
   expect((await hook(world.main, "remove", { worktree_path: path })).status).toBe(0);
@@ -562,23 +603,28 @@ describe.skipIf(!requireTool("strace"))("killed at any write, and asked again", 
     expect((await run(repo, "worktree", "list")).split("\n")).toHaveLength(Object.keys(await branches(repo)).length);
   }, 240_000);
 
-  test("remove: gone or whole, and then gone", async () => {
-    await using world = await withSecret();
-    const args = ["wt", "hook", "remove"];
-    const options = async (name: string): Promise<Options & { path: string }> => {
-      const path = await create(world.main, { name, cwd: world.main });
-      return { path, cwd: world.main, stdin: JSON.stringify({ worktree_path: path, cwd: world.main }) };
-    };
-    const { calls } = await writeCalls(args, await options("first"));
-    for (const [i, call] of sample(calls).entries()) {
-      const { path, ...rest } = await options(`oak-${i}`);
-      await killedAt(call, args, rest);
-      if (existsSync(join(path, ".git"))) await whole(path, `worktree-oak-${i}`);
-      expect(await dotbot(args, rest)).toMatchObject({ status: 0, stdout: "" });
-    }
-    // What the last of them left is finished by whatever comes next.
-    await create(world.main, { name: "last", cwd: world.main });
-    expect(Object.keys(await branches(world.main))).toEqual(["main", "worktree-last"]);
-    expect((await world.git("worktree", "list")).split("\n")).toHaveLength(2);
-  }, 240_000);
+  test.each(["with a queue", "without one"])(
+    "remove %s: gone or whole, and then gone",
+    async (queue) => {
+      await using world = await withSecret();
+      if (queue === "without one") rmSync(join(world.main, ".bot"), { recursive: true });
+      const args = ["wt", "hook", "remove"];
+      const options = async (name: string): Promise<Options & { path: string }> => {
+        const path = await create(world.main, { name, cwd: world.main });
+        return { path, cwd: world.main, stdin: JSON.stringify({ worktree_path: path, cwd: world.main }) };
+      };
+      const { calls } = await writeCalls(args, await options("first"));
+      for (const [i, call] of sample(calls).entries()) {
+        const { path, ...rest } = await options(`oak-${i}`);
+        await killedAt(call, args, rest);
+        if (existsSync(join(path, ".git"))) await whole(path, `worktree-oak-${i}`);
+        expect(await dotbot(args, rest)).toMatchObject({ status: 0, stdout: "" });
+      }
+      // What the last of them left is finished by whatever comes next.
+      await create(world.main, { name: "last", cwd: world.main });
+      expect(Object.keys(await branches(world.main))).toEqual(["main", "worktree-last"]);
+      expect((await world.git("worktree", "list")).split("\n")).toHaveLength(2);
+    },
+    240_000,
+  );
 });

@@ -31,7 +31,7 @@ export const hookCreateOperation = operation({
   name: "wt hook create",
   summary: "Make the worktree that an agent's hook asks for, and print its path",
   details:
-    "Reads the hook's JSON from stdin: name, cwd, session_id. A name that is a task's (its id, name, or the name with dashes) gets that task's worktree, started and claimed for the session; refused while somebody else holds it. Any other name gets a worktree of no task, on the branch worktree-<name> from the base; in a repository without a queue where agents make theirs, below .claude/worktrees. The same name gets the same path again. stdout is the path alone; everything else, and why there is none, is on stderr.",
+    "Reads the hook's JSON from stdin: name, cwd, session_id. A name that is a task's (its id, name, or the name with dashes) gets that task's worktree, started and claimed for the session; refused while somebody else holds it. Any other name gets a worktree of no task, on the branch worktree-<name> from the base; in a repository without a queue where agents make theirs, below .claude/worktrees of the main checkout, or, where the repository is bare, beside it in worktrees/. The same name gets the same path again. Waits up to nine minutes for its turn, unless --lock-wait or the setting lock.wait says otherwise. stdout is the path alone; everything else, and why there is none, is on stderr.",
   examples: [
     {
       given: ["task add 'Add a login page'"],
@@ -62,7 +62,7 @@ export const hookRemoveOperation = operation({
   name: "wt hook remove",
   summary: "Take the worktree away that an agent has done with, losing nothing",
   details:
-    "Reads the hook's JSON from stdin: worktree_path, cwd, session_id. A task's worktree goes as by wt remove, without any force, and the session's claim ends; another goes when all in it is committed, and its branch worktree-<name> when that is merged. What would be lost stays, with the reason on stderr and a status other than 0. A path where nothing is any more is no failure. Other repositories' worktrees and main checkouts are never touched.",
+    "Reads the hook's JSON from stdin: worktree_path, cwd, session_id. A task's worktree goes as by wt remove, without any force, and the session's claim ends; another goes when all in it is committed, and its branch worktree-<name> when that is merged. What would be lost stays, with the reason on stderr and a status other than 0; what goes is in the trash for seven days. A path where nothing is any more is no failure. cwd has to be in the worktree, where it may be gone already, or elsewhere in its repository or that one's submodules; --dir stands in for it. Other repositories' worktrees and main checkouts are never touched. Waits as wt hook create does.",
   examples: [
     {
       run: `wt hook remove <<< '{"worktree_path": "/tmp/gone"}'`,
