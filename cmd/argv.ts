@@ -214,7 +214,8 @@ export function readFlag(text: string, flags: readonly FlagSyntax[]): Read | und
       name.startsWith("no-") && equals < 0 ? flags.find((it) => it.boolean && it.name === name.slice(3)) : undefined;
     return negated && { flag: negated, value: "false", lead: "" };
   }
-  const flag = flags.find((candidate) => candidate.short === text[1]);
+  const letter = text[1];
+  const flag = letter === undefined ? undefined : flags.find(({ short }) => short === letter);
   if (flag === undefined) return undefined;
   if (flag.boolean) return text.length === 2 ? { flag, value: "true", lead: "" } : undefined;
   return { flag, value: text.length === 2 ? undefined : text.slice(2), lead: text.slice(0, 2) };

@@ -120,12 +120,15 @@ function described(values: readonly string[], said: readonly string[], columns: 
   });
 }
 
-/** What of the word at the cursor stays in the line: bash replaces what comes behind the last break, or behind an open quote. */
+/**
+ * What of the word at the cursor stays in the line: bash replaces what comes behind the last break, or behind an open quote.
+ * A break that begins a host name belongs to what is replaced.
+ */
 function keptText({ pieces, quote }: LineWord, breaks: string): string {
   const last = pieces.findLastIndex((piece) =>
     quote === "" ? !piece.quoted && breaks.includes(piece.text) : piece.opens,
   );
-  const from = quote === "" ? last + 1 : last;
+  const from = quote === "" && pieces[last]?.text !== "@" ? last + 1 : last;
   return last < 0
     ? ""
     : pieces
@@ -136,10 +139,11 @@ function keptText({ pieces, quote }: LineWord, breaks: string): string {
 
 function bashWord(text: string, quote: LineWord["quote"]): string {
   switch (quote) {
+    // Where it ends in the quotation mark itself, bash takes that for the closing one and adds none.
     case "'":
-      return text.replaceAll("'", "'\\''");
+      return text.replaceAll("'", "'\\''") + (text.endsWith("'") ? "'" : "");
     case '"':
-      return text.replace(/["$`\\]/g, "\\$&");
+      return text.replace(/["$`\\]/g, "\\$&") + (text.endsWith('"') ? '"' : "");
     case "":
       return text.replace(/[^\p{L}\p{M}\p{N}_@%+=:,./-]/gu, "\\$&");
   }

@@ -48,7 +48,7 @@ export function placeAt({ before, word }: Asked, sketch: Sketch): Place {
   const named = leading.filter(({ text }) => text !== "help");
   const page = pageOf(named, sketch);
   const command = page.page === "command" ? page.command : undefined;
-  const flags = command?.flags ?? sketch.globals;
+  const flags = command?.flags ?? (page.page === "surface" ? surfaceFlags(page.words, sketch) : sketch.globals);
   const taken = new Set(leading.slice(0, leading.length - named.length + page.used).map(at));
   const line = scan(before, taken, flags);
   const here = { line, word };
@@ -65,6 +65,11 @@ export function placeAt({ before, word }: Asked, sketch: Sketch): Place {
     return placed(here, "", word, rest > 0 ? {} : { candidates: namesUnder(page, sketch, helping) });
   }
   return wordPlace(command, flags, here, line.words.length === 0 ? namesUnder(page, sketch, helping) : []);
+}
+
+/** Of the global flags, a surface takes those that it names. */
+function surfaceFlags(words: readonly string[], { globals }: Sketch): readonly SketchFlag[] {
+  return globals.filter(({ name, long }) => name === "help" || words.includes(long));
 }
 
 // ── what is named so far ─────────────────────────────────────────────────────────────────────────────────────────────
@@ -166,16 +171,16 @@ function namesUnder(page: Page, sketch: Sketch, helping: boolean): readonly Cand
   }
 }
 
-/** The word behind `name` in the names of commands; several longer names with one next word are one candidate. */
+/** The word behind `name` in the names of commands; several longer names with one next word are one candidate, which lists theirs. */
 function verbsUnder(name: string, commands: readonly SketchName[], sketch: Sketch): readonly Candidate[] {
-  const verbs = new Map<string, string>();
-  for (const command of commands) {
-    if (!command.name.startsWith(`${name} `)) continue;
-    const [verb = "", ...deeper] = command.name.slice(name.length + 1).split(" ");
-    if (deeper.length === 0 || !verbs.has(verb))
-      verbs.set(verb, deeper.length === 0 ? sketch.summary(command.name) : "");
-  }
-  return [...verbs].map(([value, description]) => ({ value, description }));
+  const words = commands
+    .filter((command) => command.name.startsWith(`${name} `))
+    .map((command) => command.name.slice(name.length + 1).split(" "));
+  return [...Map.groupBy(words, ([verb = ""]) => verb)].map(([verb, named]) => {
+    const alone = named.some((it) => it.length === 1);
+    const description = alone ? sketch.summary(`${name} ${verb}`) : named.map((it) => it.slice(1).join(" ")).join(", ");
+    return { value: verb, description };
+  });
 }
 
 function flagPlace(word: string, flags: readonly SketchFlag[], page: Page, here: Here): Place {
@@ -185,7 +190,7 @@ function flagPlace(word: string, flags: readonly SketchFlag[], page: Page, here:
     return valuePlace(flag, read.lead, word.slice(read.lead.length), here);
   }
   const own = page.page === "surface" ? page.words.map((value) => ({ value, description: "" })) : [];
-  return placed(here, "", word, { candidates: [...own, ...flagCandidates(flags, here, word)] });
+  return placed(here, "", word, { candidates: [...flagCandidates(flags, here, word), ...own] });
 }
 
 /** Flags that the line can still take. Letters only for a word that already is one: `-m` beside `--message` says nothing new. */

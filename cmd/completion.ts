@@ -7,7 +7,7 @@ import fishInit from "../completions/init/fish.fish" with { type: "text" };
 import posixInit from "../completions/init/posix.sh" with { type: "text" };
 import powershellInit from "../completions/init/powershell.ps1" with { type: "text" };
 import { DotbotError } from "../lib/error.ts";
-import { exists, makeDirectory, readText, writeAtomic } from "../lib/files.ts";
+import { makeDirectory, readText, writeAtomic } from "../lib/files.ts";
 import { nearest, quote } from "../lib/text.ts";
 import { dirname } from "node:path";
 import { SHELLS, type Shell } from "./complete-shell.ts";
@@ -35,7 +35,7 @@ export async function completionCommand(args: readonly string[], host: Host): Pr
     await host.write("stdout", STUBS[shell]);
     return 0;
   }
-  const where = installation(shell, host.env, exists);
+  const where = installation(shell, host.env);
   makeDirectory(dirname(where.file));
   writeAtomic(where.file, STUBS[shell]);
   if (where.startup !== null) addLine(where.startup);
@@ -65,8 +65,8 @@ function installedText(shell: Shell, { file, startup }: Installation): string {
   ];
   return [
     `wrote ${file}`,
-    ...(startup === null ? [] : [`${startup.file} reads it`]),
-    `Tab completes dotbot in every new ${shell}.`,
+    ...(startup === null ? [] : [`${startup.file} loads it`]),
+    `Tab completes dotbot in every new ${shell}${startup === null ? "" : ` that reads ${startup.file}`}.`,
     `To undo it: ${undo.join(", and ")}.`,
     "",
   ].join("\n");

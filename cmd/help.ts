@@ -29,7 +29,7 @@ export function helpText(page: Page, commands: Commands, rows: number | null): s
       return render([
         { title: "Examples:", lines: exampleLines(surface.examples) },
         { lines: wrap(`Usage: dotbot ${surface.usage}`, COLUMNS, 7) },
-        { lines: wrap(`${surface.summary}. ${surface.details}`.trim(), COLUMNS) },
+        { lines: paragraphs(`${surface.summary}. ${surface.details}`.trim()) },
       ]);
     }
   }
@@ -127,7 +127,7 @@ function operationHelp(op: AnyOperation, rows: number | null): string {
           ...(aliases.length === 0 ? [] : [`       also: ${aliases.join(", ")}`]),
         ],
       },
-      { lines: extent.details.split("\n").flatMap((paragraph) => wrap(paragraph, COLUMNS)) },
+      { lines: paragraphs(extent.details) },
       {
         title: "Options:",
         lines: columns(
@@ -250,6 +250,10 @@ function columns(rows: readonly (readonly [string, string])[], oneLine = false):
     if (oneLine) return [truncate(`  ${head}  ${text}`, COLUMNS)];
     return [`  ${head}`, ...lines.map((line) => indent + line)];
   });
+}
+
+function paragraphs(text: string): readonly string[] {
+  return text.split("\n").flatMap((paragraph) => wrap(paragraph, COLUMNS));
 }
 
 /** Words into lines of at most `width` columns; lines after the first are indented. */

@@ -92,7 +92,9 @@ export async function contextOf(
   const { env } = host;
   const color = options.color ?? colorWish(env);
   const wantsStyle = !options.json && color === null;
-  const mayAsk = !options.json && !options.yes && !isSet(env["CI"]);
+  const dumb = env["TERM"] === "dumb";
+  // A question moves the cursor, which such a terminal would show as signs.
+  const mayAsk = !options.json && !options.yes && !isSet(env["CI"]) && !dumb;
   const talks = !options.quiet && !options.json;
   const stdout = wantsStyle && (await host.isTerminal("stdout"));
   const stderr = (mayAsk || talks) && (await host.isTerminal("stderr"));
@@ -104,7 +106,7 @@ export async function contextOf(
   const say = (text: string): void => {
     narration = narration.then(() => host.write("stderr", text));
   };
-  const showsProgress = talks && stderr && env["TERM"] !== "dumb";
+  const showsProgress = talks && stderr && !dumb;
   let progressShown = false;
   const clear = (): string => (progressShown ? "\r\u001B[2K" : "");
   const caller: Caller = { kind: "cli" };
@@ -247,7 +249,9 @@ async function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
 
 /** The terminal library loads at the first question. */
 function lazyPrompter(signal: AbortSignal): Prompter {
-  const load = async (): Promise<Prompter> => (await import("./prompt.ts")).prompter(signal);
+  let loaded: Promise<Prompter> | undefined;
+  const load = async (): Promise<Prompter> =>
+    await (loaded ??= import("./prompt.ts").then(({ prompter }) => prompter(signal)));
   return {
     text: async (question) => await (await load()).text(question),
     confirm: async (question) => await (await load()).confirm(question),

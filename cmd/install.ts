@@ -14,18 +14,11 @@ export interface Installation {
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-/** What the bash-completion package leaves on a machine, on the systems that have it. */
-const BASH_COMPLETION = [
-  "/usr/share/bash-completion/bash_completion",
-  "/usr/local/share/bash-completion/bash_completion",
-  "/opt/homebrew/share/bash-completion/bash_completion",
-];
-
 /** Ends the line in a start-up file, so that it is found again. */
 const MARK = "# dotbot";
 
 /** @throws DotbotError USAGE where the environment names no home folder */
-export function installation(shell: Shell, env: Env, exists: (path: string) => boolean): Installation {
+export function installation(shell: Shell, env: Env): Installation {
   const home = env["HOME"] ?? env["USERPROFILE"] ?? "";
   if (home === "") {
     throw new DotbotError("USAGE", "HOME isn't set, so there is no place to install to", {
@@ -42,8 +35,8 @@ export function installation(shell: Shell, env: Env, exists: (path: string) => b
     case "bash": {
       const folder = env["BASH_COMPLETION_USER_DIR"] ?? "";
       const file = join(folder === "" ? join(data, "bash-completion") : folder, "completions", "dotbot");
-      const startup = { file: join(home, ".bashrc"), line: `. ${shellWord(file)} ${MARK}` };
-      return { file, startup: BASH_COMPLETION.some(exists) ? null : startup };
+      // The bash-completion package finds the stub by itself; a machine may have the package and not load it.
+      return { file, startup: { file: join(home, ".bashrc"), line: `. ${shellWord(file)} ${MARK}` } };
     }
     case "zsh": {
       const file = join(data, "zsh", "site-functions", "_dotbot");

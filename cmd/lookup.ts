@@ -2,13 +2,14 @@
  * Candidates that have to be looked up: tasks, branches, remotes, categories. Reads the ledger as it stands, without looking
  * at task files, and starts git only for what git alone knows. Finds nothing where nothing can be found: Tab never complains.
  */
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 import { exists, listNames } from "../lib/files.ts";
 import type { Repo, RepoCtx } from "../lib/git/repo.ts";
+import type { JsonObject } from "../lib/json.ts";
 import { Ledger, ledgerFolder } from "../lib/task/ledger.ts";
-import { senseOf, type Sense } from "../lib/task/legal.ts";
-import { STATUSES, VERB_TO } from "../lib/task/model.ts";
+import { senseOf, tells, type Sense } from "../lib/task/legal.ts";
+import { STATUSES } from "../lib/task/model.ts";
 import { stripControl } from "../lib/text.ts";
 import type { Candidate, Place } from "./complete.ts";
 
@@ -49,9 +50,10 @@ async function find(ctx: LookupCtx, { lookup, dir, begun, taken }: Place): Promi
   };
   switch (lookup.what) {
     case "task": {
-      const sense = senseOf(lookup.verb ?? "", leadsTo(lookup.verb));
-      // In the folder of a main checkout there is nothing to resolve, and nothing of what resolving takes is loaded.
-      const ledger = dir === null ? Ledger.glance(join(ctx.cwd, ".git")) : null;
+      const sense = senseOf(lookup.verb ?? "");
+      // In the folder of a main checkout there is nothing to resolve, and nothing of what resolving takes is loaded. A
+      // repository that lies in another one may be its submodule, whose queue is the other one's.
+      const ledger = dir === null && !liesInRepository(ctx.cwd) ? Ledger.glance(join(ctx.cwd, ".git")) : null;
       const found = ledger === null ? await tasksOf(ctx, await repo(), sense) : await tasksIn(ledger, sense);
       return candidates(found, begun, taken);
     }
@@ -86,6 +88,14 @@ async function find(ctx: LookupCtx, { lookup, dir, begun, taken }: Place): Promi
   }
 }
 
+/** Whether a folder above this one looks like a checkout. Loads no file system: that would cost as much as all the rest. */
+function liesInRepository(folder: string): boolean {
+  const above = dirname(folder);
+  if (above === folder) return false;
+  const git = join(above, ".git");
+  return [git, join(git, "HEAD")].some((path) => Bun.file(path).size > 0) || liesInRepository(above);
+}
+
 /** The first eight digits of the id, `name (status)`, the name. */
 type Seen = readonly [id8: string, shown: string, name: string];
 
@@ -117,19 +127,41 @@ async function tasksIn(ledger: Ledger, { statuses, only, removedToo = false }: S
     const marks = statuses.map(() => "?").join(", ");
     const found = ledger.names(`${removedToo ? "" : "place = 'view' AND "}status IN (${marks})`, statuses);
     if (only === undefined) return found;
-    const { WORKTREE_RECORDS } = await import("../lib/task/here.ts");
-    const chosen = only === "claimed" || only === "unclaimed" ? ledger.claims() : ledger.records(WORKTREE_RECORDS);
-    const ids = new Set([...chosen.keys()].map((id) => id.slice(0, 8)));
-    return found.filter(([id8]) => ids.has(id8) === (only === "claimed" || only === "with-worktree"));
+    const ids = new Set((await idsOf(ledger, only, statuses)).map((id) => id.slice(0, 8)));
+    return found.filter(([id8]) => ids.has(id8) !== (only === "unclaimed" || only === "without-worktree"));
   } finally {
     ledger.close();
   }
 }
 
-/** The status that a verb of the queue moves tasks to. */
-function leadsTo(verb: string | null) {
-  const [noun, word = ""] = verb?.split(" ") ?? [];
-  return noun === "task" ? STATUSES.find((status) => VERB_TO[status] === word) : undefined;
+/** The tasks of which that is true, or, for the two that deny something, isn't. */
+async function idsOf(
+  ledger: Ledger,
+  only: Exclude<Sense["only"], undefined>,
+  statuses: Sense["statuses"],
+): Promise<readonly string[]> {
+  switch (only) {
+    case "claimed":
+    case "unclaimed":
+      return [...ledger.claims().keys()];
+    case "with-worktree":
+    case "without-worktree": {
+      const { WORKTREE_RECORDS } = await import("../lib/task/here.ts");
+      return [...ledger.records(WORKTREE_RECORDS).keys()];
+    }
+    case "in-conflict":
+      return ledger.conflicts().flatMap(({ id }) => id ?? []);
+    case "asks":
+    case "proposes-split": {
+      const { parseJson } = await import("../lib/json.ts");
+      const marks = statuses.map(() => "?").join(", ");
+      // Few tasks wait for a person at a time.
+      return ledger
+        .tasks(`place = 'view' AND status IN (${marks})`, ...statuses)
+        .filter(({ id }) => tells(only, parseJson(ledger.document(id)) as JsonObject))
+        .map(({ id }) => id);
+    }
+  }
 }
 
 /** Before the first command there is no ledger: file names tell as much as Tab needs. */

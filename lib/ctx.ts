@@ -6,9 +6,15 @@ import type { Repo } from "./git/repo.ts";
 import type { Style } from "./text.ts";
 import type { OpenLedgers } from "./task/open-ledgers.ts";
 
-/** Questions to a person. Present only where one can answer: a terminal, no `--json`, no `--yes`, no CI. */
+/** Questions to a person. Present only where one can answer: a terminal that isn't dumb, no `--json`, no `--yes`, no CI. */
 export interface Prompter {
-  text(question: { message: string; placeholder?: string; initial?: string }): Promise<string>;
+  /** `check` says what is wrong with an answer, which can then be mended; undefined: nothing. */
+  text(question: {
+    message: string;
+    placeholder?: string;
+    initial?: string;
+    check?: (text: string) => string | undefined;
+  }): Promise<string>;
   /** `about` are lines to read first: what the answer is about, so shown even with `--quiet`. */
   confirm(question: { about?: readonly string[]; message: string; initial?: boolean }): Promise<boolean>;
   select(question: {

@@ -5,9 +5,9 @@
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
-const dotbot = join(import.meta.dir, "..", "dist", process.platform === "win32" ? "dotbot.exe" : "dotbot");
+const dotbot = join(dirname(import.meta.dir), "dist", process.platform === "win32" ? "dotbot.exe" : "dotbot");
 const scratch = mkdtempSync(join(tmpdir(), "dotbot-demo-"));
 const shop = join(scratch, "shop");
 const env = {
@@ -121,6 +121,9 @@ try {
   console.log(`${finished} tasks done, in the order of their dependencies`);
   show(["task", "stats"]);
   show(["task", "history", "docs-review"]);
+  say(
+    `Now in a repository of yours:\n  export PATH="${dirname(dotbot)}:$PATH"   (or copy ${dotbot} to a folder of your PATH)\n  dotbot init`,
+  );
   say(
     process.argv.includes("--keep")
       ? `The repository: ${shop}`

@@ -16,7 +16,7 @@ const findingShape = v.object({
   fix: v.object({
     kind: v.pipe(
       v.picklist(["auto", "manual", "none"]),
-      v.description("auto: doctor --fix (doctor_fix) does it, and nothing can be lost by it."),
+      v.description("auto: a fix does it, and nothing can be lost by it."),
     ),
     what: v.optional(v.string()),
   }),
@@ -47,7 +47,7 @@ const doctor = operation({
   name: "doctor",
   summary: "Find what is wrong, and fix what is safe",
   details:
-    "Looks at git, settings, ledger, task files, dependencies, claims, worktrees, leftovers of kills, agents' configuration. Says for each finding what it was seen by, and what to do. Changes nothing. Status 1 when something is wrong.",
+    "Looks at git, settings, ledger, task files, dependencies, claims, worktrees, leftovers of kills, agents' configuration. Says for each finding what it was seen by, and what to do. Looking changes nothing. Status 1 when something is wrong.",
   examples: [
     { given: ["init"], run: "doctor", does: "what is wrong here?" },
     { given: ["init"], run: "doctor --fix --yes", does: "put right what is safe" },

@@ -10,7 +10,7 @@ import { ignored } from "./commit.ts";
 import { botFiles } from "./content.ts";
 import { launcherOf, treeOf, type InitInput } from "./run.ts";
 
-/** The input with what was answered. Nothing has been written by then, and nothing that was read here is used afterwards. */
+/** The input with what was answered. Nothing has been written by then, and of what was read here only the branch is used again. */
 export async function asked(call: Call, input: InitInput): Promise<InitInput> {
   const { prompt } = call;
   const { stateRoot } = call.target.repo;
@@ -35,13 +35,17 @@ export async function asked(call: Call, input: InitInput): Promise<InitInput> {
   const hidden = await ignored(call, tree, paths);
   const committed = paths.filter((path) => !hidden.has(path));
   if (committed.length === 0) return { ...input, agents };
-  const { branch } = await readHead(call, state);
-  const commit = await prompt.confirm({
-    about: committed.map((path) => `  ${path}`),
-    message: `Commit these, and nothing else, ${branch === null ? "on the detached HEAD" : `to ${quote(branch)}`}?`,
-    initial: true,
-  });
-  return { ...input, agents, no_commit: !commit };
+  // A yes is for the branch that was shown: while a person thinks, somebody may switch to another one.
+  for (;;) {
+    const { branch } = await readHead(call, state);
+    const commit = await prompt.confirm({
+      about: committed.map((path) => `  ${path}`),
+      message: `Commit these, and nothing else, ${branch === null ? "on the detached HEAD" : `to ${quote(branch)}`}?`,
+      initial: true,
+    });
+    if (!commit) return { ...input, agents, no_commit: true };
+    if ((await readHead(call, state)).branch === branch) return { ...input, agents, onto: branch };
+  }
 }
 
 /** Nothing of what init writes is there. */

@@ -52,6 +52,6 @@ export async function commitFiles(
 /** The ways in which git says no to a commit; the others say that it was made, or have a status of their own. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set(["REJECTED", "REFUSED", "GIT_FAILED", "INVALID_INPUT"]);
 
-function notCommitted(why: string, extra: ConstructorParameters<typeof DotbotError>[2]): DotbotError {
+export function notCommitted(why: string, extra: ConstructorParameters<typeof DotbotError>[2]): DotbotError {
   return new DotbotError("REJECTED", `the files are in place, but not committed: ${why}`, extra);
 }

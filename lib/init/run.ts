@@ -22,7 +22,7 @@ import {
 } from "../files.ts";
 import type { Checkout } from "../git/commit.ts";
 import { echoOf, type Echo } from "../git/echo.ts";
-import { resolveRepo, samePath, type Repo } from "../git/repo.ts";
+import { readHead, resolveRepo, samePath, type Repo } from "../git/repo.ts";
 import { git } from "../git/run.ts";
 import { oneLine } from "../git/parse.ts";
 import { decodeUtf8 } from "../json.ts";
@@ -32,7 +32,7 @@ import { STATUSES } from "../task/model.ts";
 import { isTracked } from "../task/tracked.ts";
 import { count, quote } from "../text.ts";
 import { AGENT_NAMES, agentFile, type AgentName, type Launcher } from "./agents.ts";
-import { commitFiles, ignored, inHead } from "./commit.ts";
+import { commitFiles, ignored, inHead, notCommitted } from "./commit.ts";
 import { botFiles, sameText, type OwnedFile } from "./content.ts";
 
 export interface InitInput {
@@ -41,6 +41,8 @@ export interface InitInput {
   readonly remove: boolean;
   /** Absent: none; with `remove`, all. */
   readonly agents?: readonly AgentName[];
+  /** The branch to which a person wants the commit, null on a detached HEAD. Absent: to whichever it is. */
+  readonly onto?: string | null;
 }
 
 /**
@@ -102,7 +104,7 @@ export async function runInit(call: Call, input: InitInput, loadQueue?: LoadQueu
   if (input.remove && !exists(bot)) await forgetRoot(call, state);
   const loaded = input.remove ? null : await load(call, settings.queue.branch, loadQueue);
 
-  const { committed, uncommitted } = await commit(call, tree, steps, input);
+  const { committed, uncommitted } = await commit(call, state, tree, steps, input);
   const echo = await echoOf(call, state, input.remove ? "the files are removed" : "the files are in place");
   return {
     ...echo,
@@ -222,7 +224,13 @@ interface Commit {
   readonly uncommitted: Left[];
 }
 
-async function commit(call: Call, tree: Checkout | null, steps: readonly Step[], input: InitInput): Promise<Commit> {
+async function commit(
+  call: Call,
+  state: Repo,
+  tree: Checkout | null,
+  steps: readonly Step[],
+  input: InitInput,
+): Promise<Commit> {
   if (tree === null || input.no_commit) return { committed: null, uncommitted: [] };
   if (lstatOrNull(join(tree.workRoot, ".bot"))?.isSymbolicLink() === true) return { committed: null, uncommitted: [] };
   const hidden = await ignored(
@@ -246,8 +254,21 @@ async function commit(call: Call, tree: Checkout | null, steps: readonly Step[],
   }
   if (paths.length === 0) return { committed: null, uncommitted };
   const first = (await inHead(call, tree, ".bot/README.md")) === null;
+  await refuseOtherBranch(call, state, input);
   const subject = input.remove ? "chore: remove dotbot" : first ? "chore: set up dotbot" : "chore: refresh dotbot";
   return { committed: await commitFiles(call, tree, paths, subject), uncommitted };
+}
+
+/** A yes to a commit is for the branch that was shown. */
+async function refuseOtherBranch(call: Call, state: Repo, { onto }: InitInput): Promise<void> {
+  if (onto === undefined) return;
+  const { branch } = await readHead(call, state);
+  if (branch === onto) return;
+  const named = (name: string | null): string => (name === null ? "a detached HEAD" : quote(name));
+  throw notCommitted(`the commit was to go to ${named(onto)}, and ${named(branch)} is checked out now`, {
+    hint: "run the command again: it commits to what is checked out then",
+    example: "dotbot init",
+  });
 }
 
 function same(a: string | null, b: string | null): boolean {

@@ -95,6 +95,23 @@ describe("answers", () => {
     expect(existsSync(join(repo.main, ".bot/README.md"))).toBe(true);
   });
 
+  test("a yes is for the branch that was shown: when it is another one meanwhile, it asks again", async () => {
+    await using repo = await fresh();
+    const head = await run(repo.main, "rev-parse", "HEAD");
+    await using pty = await repo.init();
+    await pty.sees(AGENTS);
+    pty.type("\r");
+    await pty.sees(COMMIT);
+    await run(repo.main, "switch", "-q", "-c", "other");
+    pty.type("y");
+    await pty.sees(/Commit these, and nothing else, to "other"\?/);
+    expect(await run(repo.main, "rev-parse", "HEAD")).toBe(head);
+    pty.type("y");
+    expect(await pty.exited).toBe(0);
+    expect(await run(repo.main, "rev-parse", "main")).toBe(head);
+    expect(await committed(repo.main)).toEqual(OWN);
+  });
+
   test("what can't be committed isn't asked about", async () => {
     await using repo = await fresh({ ".gitignore": ".bot\n" });
     await using pty = await repo.init();

@@ -1,53 +1,54 @@
 /** Questions at a terminal: the answer is taken, Ctrl-C changes nothing and ends with 130, and without a terminal none is asked. */
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 
 import { binary } from "../kit/binary.ts";
 import { openPty, type Pty } from "../kit/pty.ts";
-import { fileTree, taskId8 } from "../kit/tasks.ts";
+import { fileTree, taskId8, type Seed } from "../kit/tasks.ts";
 import { at, makeWorld, type World } from "../kit/world.ts";
 
 const CTRL_C = "\u0003";
+const CTRL_D = "\u0004";
 const ESCAPE = "\u001B";
 const DOWN = "\u001B[B";
 
+const SEEDS: readonly Seed[] = [
+  {
+    name: "Asks",
+    status: "needs-input",
+    fields: {
+      pending_questions: [
+        {
+          id: "q1",
+          question: "Which store?",
+          options: [
+            { key: "A", label: "SQLite" },
+            { key: "B", label: "files" },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    name: "Asks freely",
+    status: "needs-input",
+    fields: { pending_questions: [{ id: "q1", question: "Which colour?" }] },
+  },
+  {
+    name: "Asks twice",
+    status: "needs-input",
+    fields: {
+      pending_questions: [
+        { id: "q1", question: "Which port?" },
+        { id: "q2", question: "Which host?" },
+      ],
+    },
+  },
+];
+
 let world: World;
 beforeAll(async () => {
-  world = await makeWorld({
-    seeds: [
-      {
-        name: "Asks",
-        status: "needs-input",
-        fields: {
-          pending_questions: [
-            {
-              id: "q1",
-              question: "Which store?",
-              options: [
-                { key: "A", label: "SQLite" },
-                { key: "B", label: "files" },
-              ],
-            },
-          ],
-        },
-      },
-      {
-        name: "Asks freely",
-        status: "needs-input",
-        fields: { pending_questions: [{ id: "q1", question: "Which colour?" }] },
-      },
-      {
-        name: "Asks twice",
-        status: "needs-input",
-        fields: {
-          pending_questions: [
-            { id: "q1", question: "Which port?" },
-            { id: "q2", question: "Which host?" },
-          ],
-        },
-      },
-    ],
-  });
+  world = await makeWorld({ seeds: SEEDS });
   await world.ok(["task", "list"]);
 });
 afterAll(async () => await world[Symbol.asyncDispose]());
@@ -80,6 +81,33 @@ describe("task add", () => {
     }
     expect(await pty.exited).toBe(0);
     expect(readFileSync(`${world.main}/answer.txt`, "utf8")).toMatch(/^[0-9a-f]{8} {2}Into a file.*\n$/);
+  });
+
+  test("asks again where an answer can't be one", async () => {
+    await using pty = await open("task", "add");
+    await pty.sees(/What is to be done\?/);
+    pty.type("\r");
+    await pty.sees(/a task needs a name/);
+    pty.type("Mended\r");
+    await pty.sees(/What is it about\?/);
+    pty.type("\r");
+    await pty.sees(/Priority/);
+    pty.type("x\r");
+    await pty.sees(/a whole number from 1 to 100/);
+    // Backspaces.
+    pty.type("\u007F\u007F\u007F7\r");
+    expect(await pty.exited).toBe(0);
+    expect(at(await world.ok(["task", "show", "Mended"]), "task")).toMatchObject({ priority: 7 });
+  });
+
+  test("a terminal that doesn't know its size is asked in lines", async () => {
+    const line = `stty rows 0 cols 0; exec ${await binary()} task add`;
+    await using pty = openPty(["sh", "-c", line], { cwd: world.main });
+    await pty.sees(/What is to be done\?[^]*Add a login page/);
+    pty.type("Without a size\r");
+    await pty.sees(/What is it about\?/);
+    pty.type(CTRL_C);
+    expect(await pty.exited).toBe(130);
   });
 
   test("asks nothing when it is told", async () => {
@@ -173,7 +201,19 @@ describe("taking the question back", () => {
     await pty.sees(question);
     pty.type(keys);
     expect(await pty.exited).toBe(130);
+    expect(pty.shown()).toContain("taken back: nothing has changed");
     expect(fileTree(world.tasks)).toEqual(before);
+  });
+
+  test("a key typed behind it is no answer", async () => {
+    await using hurtWorld = await makeWorld();
+    await hurtWorld.ok(["task", "list"]);
+    await hurtWorld.git("config", "core.bare", "true");
+    await using pty = openPty([await binary(), "doctor", "--fix"], { cwd: hurtWorld.main });
+    await pty.sees(/Do /);
+    pty.type(`${CTRL_C}y`);
+    expect(await pty.exited).toBe(130);
+    expect(readFileSync(`${hurtWorld.main}/.git/config`, "utf8")).toMatch(/bare = true/);
   });
 
   test("so does Ctrl-C at a later question", async () => {
@@ -185,6 +225,63 @@ describe("taking the question back", () => {
     pty.type(CTRL_C);
     expect(await pty.exited).toBe(130);
     expect(fileTree(world.tasks)).toEqual(before);
+  });
+});
+
+describe("the terminal's end", () => {
+  interface Asking extends AsyncDisposable {
+    readonly pty: Pty;
+    readonly main: string;
+  }
+  /** A question of each kind, in a repository of its own. */
+  const KINDS: readonly (readonly [kind: string, ask: () => Promise<Asking>])[] = [
+    ["text", async () => await asking(["task", "add"], /What is to be done\?/)],
+    ["confirm", async () => await asking(["doctor", "--fix"], /Do /, { bare: true })],
+    ["select", async () => await asking(["task", "answer", taskId8(1)], /Which store\?/)],
+    ["multiselect", async () => await asking(["init"], /Which agents/, { fresh: true })],
+  ];
+
+  /** All but what a reader of the ledger leaves there. */
+  const filesOf = ({ main }: Asking): readonly (readonly [string, string])[] =>
+    [...fileTree(main)].filter(([path]) => !path.startsWith(".git/dotbot/"));
+
+  async function asking(
+    args: readonly string[],
+    question: RegExp,
+    { bare = false, fresh = false }: { bare?: boolean; fresh?: boolean } = {},
+  ): Promise<Asking> {
+    const own = await makeWorld({ seeds: SEEDS.slice(0, 1) });
+    if (fresh) rmSync(`${own.main}/.bot`, { recursive: true });
+    else await own.ok(["task", "list"]);
+    if (bare) await own.git("config", "core.bare", "true");
+    const pty = openPty([await binary(), ...args], { cwd: own.main });
+    await pty.sees(question);
+    return {
+      pty,
+      main: own.main,
+      [Symbol.asyncDispose]: async () => {
+        await pty[Symbol.asyncDispose]();
+        await own[Symbol.asyncDispose]();
+      },
+    };
+  }
+
+  test.each(KINDS)("Ctrl-D at a %s ends with 130, and nothing has changed", async (_, ask) => {
+    await using asked = await ask();
+    const before = filesOf(asked);
+    asked.pty.type(CTRL_D);
+    expect(await asked.pty.exited).toBe(130);
+    expect(asked.pty.shown()).toContain("taken back: nothing has changed");
+    expect(filesOf(asked)).toEqual(before);
+  });
+
+  test.each(KINDS)("a window that is shut at a %s ends it, and nothing has changed", async (_, ask) => {
+    await using asked = await ask();
+    const before = filesOf(asked);
+    asked.pty.hangUp();
+    // As an end of input, or by the signal that comes with it.
+    expect([129, 130]).toContain(await asked.pty.exited);
+    expect(filesOf(asked)).toEqual(before);
   });
 });
 
@@ -207,8 +304,13 @@ describe("nobody to ask", () => {
     expect(stdout).toBe("");
   });
 
-  test("CI at a terminal", async () => {
-    await using pty = openPty([await binary(), "task", "add"], { cwd: world.main, env: { CI: "true" } });
+  test.each<[what: string, env: Record<string, string>]>([
+    ["CI", { CI: "true" }],
+    ["a terminal that can't move its cursor", { TERM: "dumb" }],
+  ])("%s", async (_, env) => {
+    await using pty = openPty([await binary(), "task", "add"], { cwd: world.main, env });
     expect(await pty.exited).toBe(2);
+    expect(pty.shown()).toMatch(/try: +dotbot task add/);
+    expect(pty.shown()).not.toContain("What is to be done");
   });
 });

@@ -7,6 +7,7 @@ import { add, addBulk } from "../../lib/task/ops/add.ts";
 import { claim } from "../../lib/task/ops/claims.ts";
 import { edit } from "../../lib/task/ops/edit.ts";
 import { list } from "../../lib/task/ops/list.ts";
+import { remove } from "../../lib/task/ops/remove.ts";
 import { inProcess, type InProcess, type Loose, refusal } from "../kit/call.ts";
 import { run, write } from "../kit/git.ts";
 
@@ -178,15 +179,32 @@ test.each(refused)("refused: %s", async (_, input, code, message, hint) => {
   expect(await names(world)).toEqual(["Add a login page", "Twin", "Twin"]);
 });
 
-test("dependencies are stored as ids, however they were named; the beginning of an id isn't enough", async () => {
+test("dependencies are stored as ids, however they were named; less than 8 digits of an id aren't enough", async () => {
   await using world = await inProcess();
   const first = await added(world, { name: "First", slug: "one" });
   const id = String(first["id"]);
-  for (const name of [id, "one", "First", `first-${id.slice(0, 8)}`, `first-${id.slice(0, 8)}.json`]) {
-    expect((await added(world, { name: "Next", dependencies: [name] }))["dependencies"]).toEqual([id]);
+  for (const name of [
+    id,
+    "one",
+    "First",
+    `first-${id.slice(0, 8)}`,
+    `first-${id.slice(0, 8)}.json`,
+    id.slice(0, 8),
+    id.slice(0, 13),
+  ]) {
+    const next = await added(world, { name: "Next", dependencies: [name], parent_task_id: name });
+    expect(next).toMatchObject({ dependencies: [id], parent_task_id: id });
   }
-  const facts = await refusal(world.call(add, { name: "Next", dependencies: [id.slice(0, 8)] }));
+  const facts = await refusal(world.call(add, { name: "Next", dependencies: [id.slice(0, 7)] }));
   expect(facts).toMatchObject({ code: "TASK_NOT_FOUND", details: { nearest: id } });
+});
+
+test("a task with 8 digits for a name is meant before one whose id begins so", async () => {
+  await using world = await inProcess();
+  const id = String((await added(world, { name: "First" }))["id"]);
+  const other = await added(world, { name: id.slice(0, 8) });
+  const next = await added(world, { name: "Next", dependencies: [id.slice(0, 8)] });
+  expect(next["dependencies"]).toEqual([other["id"]]);
 });
 
 test("a task that others wait for already can close a circle", async () => {
@@ -315,6 +333,28 @@ test("a patch changes what it names; repeated, it changes nothing", async () => 
   expect(again.result).toMatchObject({ changed: false, changedFields: [], task: { revision: 2 } });
 });
 
+test.each([
+  ["add_dependencies", ["nope"], "--add-dependency Nope"],
+  ["remove_dependencies", ["nope"], "--remove-dependency "],
+  ["parent_task_id", "nope", "--parent-task-id Nope"],
+  ["dependencies", ["nope"], "--depends-on Nope"],
+])("a wrong task in %s is answered with that very call, mended", async (field, value, flag) => {
+  await using world = await inProcess();
+  await world.call(add, { name: "Nope" });
+  await world.call(add, { name: "B", dependencies: ["Nope"] });
+  const facts = await refusal(world.call(edit, { task_id: "B", [field]: value }));
+  expect(facts.example).toMatch(new RegExp(`^dotbot task edit [0-9a-f]{8} ${flag}`));
+});
+
+test("a dependency whose task is gone is taken away by the digits that are left of it", async () => {
+  await using world = await inProcess();
+  const a = await added(world, { name: "A" });
+  await world.call(add, { name: "B", dependencies: ["A"] });
+  await world.call(remove, { task_id: "A", force_dependents: true });
+  const { result } = await world.call(edit, { task_id: "B", remove_dependencies: [String(a["id"]).slice(0, 8)] });
+  expect(result["task"]).toMatchObject({ dependencies: [] });
+});
+
 test("dependencies can be added and taken away one by one; circles are refused with their path", async () => {
   await using world = await inProcess();
   const a = await added(world, { name: "A" });
@@ -331,6 +371,13 @@ test("dependencies can be added and taken away one by one; circles are refused w
   });
   expect(await refusal(world.call(edit, { task_id: "B", remove_dependencies: ["A"] }))).toMatchObject({
     code: "NOT_FOUND",
+  });
+  const digits = [String(a["id"]).slice(0, 8)];
+  expect((await world.call(edit, { task_id: "B", add_dependencies: digits })).result["task"]).toMatchObject({
+    dependencies: [a["id"]],
+  });
+  expect((await world.call(edit, { task_id: "B", remove_dependencies: digits })).result["task"]).toMatchObject({
+    dependencies: [],
   });
   expect((await world.call(edit, { task_id: "A", add_dependencies: ["B"] })).result["task"]).toMatchObject({
     dependencies: [b["id"]],

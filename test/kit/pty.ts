@@ -18,6 +18,8 @@ export interface Pty extends AsyncDisposable {
   readonly mark: () => void;
   /** Waits until the pattern is shown, and returns what it matched; fails with all that was shown otherwise. */
   readonly sees: (pattern: RegExp) => Promise<RegExpExecArray>;
+  /** Closes the terminal: its window is shut, the connection is cut. */
+  readonly hangUp: () => void;
   /** The exit status, once the program has ended. */
   readonly exited: Promise<number>;
 }
@@ -67,6 +69,7 @@ export function openPty(command: readonly string[], { cwd, env = {} }: PtyOption
         };
         look();
       }),
+    hangUp: () => child.terminal?.close(),
     exited: child.exited,
     [Symbol.asyncDispose]: async () => {
       child.kill("SIGKILL");

@@ -14,6 +14,7 @@ const seeds: readonly Seed[] = [
   { name: "Wait for an answer", status: "needs-input" },
   { name: "Work on it", status: "in-progress" },
   { name: "Done with it", status: "done" },
+  { name: "Mind the parents'" },
 ];
 const [login, quoted, , asked, working, done] = seeds.map((_, i) => taskId8(i + 1));
 
@@ -54,6 +55,7 @@ const ROWS: readonly (readonly [what: string, keys: string, words: readonly stri
   ["a name behind a backslash", "dotbot task start Add\\ a\t", ["task", "start", "Add a login page"]],
   ["a name with quotes", "dotbot task start Fix\t", ["task", "start", `Fix it's "quoted" name`]],
   ["a name with quotes, in quotes", 'dotbot task start "Fix it\t', ["task", "start", `Fix it's "quoted" name`]],
+  ["a name that ends in the quote", "dotbot task start 'Mind\t", ["task", "start", "Mind the parents'"]],
   ["a name beyond ASCII", "dotbot task start Gr\t", ["task", "start", "Größe prüfen"]],
   [
     "a task that isn't named yet",
@@ -76,6 +78,7 @@ const ROWS: readonly (readonly [what: string, keys: string, words: readonly stri
   ],
   ["a verb of two words", "dotbot guard branch cr\t", ["guard", "branch", "create"]],
   ["a branch", "dotbot guard checkout feat\t", ["guard", "checkout", "feature/größe"]],
+  ["a branch with an at sign", "dotbot guard checkout fix@\t", ["guard", "checkout", "fix@2"]],
   ["a branch, as a flag's value", "dotbot wt create --base feat\t", ["wt", "create", "--base", "feature/größe"]],
   ["a remote", "dotbot guard push --remote up\t", ["guard", "push", "--remote", "upstream"]],
   ["a category", "dotbot task list --category bug\t", ["task", "list", "--category", "bugfix"]],
@@ -100,6 +103,7 @@ describe.each(SETUPS)("%s", (name, shellName, setup) => {
     mkdirSync(`${world.main}/subfolder`);
     writeFileSync(`${world.main}/analysis file.json`, "{}\n");
     await world.git("branch", "feature/größe");
+    await world.git("branch", "fix@2");
     await world.git("remote", "add", "upstream", "../upstream.git");
     await world.ok(["wt", "create", working ?? ""]);
     shell = await openShell(shellName, { cwd: world.main, setup });

@@ -4,9 +4,11 @@ import { readFileSync } from "node:fs";
 
 import { dotbot } from "../kit/binary.ts";
 import { tempDir } from "../kit/git.ts";
+import { openShell } from "../kit/pty.ts";
 import { fileTree } from "../kit/tasks.ts";
 
 const SHELLS: readonly (readonly [shell: string, stub: string, startup: string | null])[] = [
+  ["bash", ".local/share/bash-completion/completions/dotbot", ".bashrc"],
   ["zsh", ".local/share/zsh/site-functions/_dotbot", ".zshrc"],
   ["fish", ".config/fish/completions/dotbot.fish", null],
   ["powershell", ".config/powershell/dotbot-completion.ps1", ".config/powershell/Microsoft.PowerShell_profile.ps1"],
@@ -30,6 +32,15 @@ test.each(SHELLS)("%s", async (shell, stub, startup) => {
   const before = fileTree(home.root);
   await call("--install");
   expect(fileTree(home.root)).toEqual(before);
+});
+
+test("a new bash completes, whether or not the machine's start-up files load the bash-completion package", async () => {
+  await using folder = await tempDir();
+  await using shell = await openShell("bash", { cwd: folder.root, setup: ["dotbot completion bash --install"] });
+  // Started like any other, it reads the start-up file.
+  shell.pty.type("bash\r");
+  await shell.does("");
+  expect(await shell.runs("dotbot gua\t")).toEqual(["guard"]);
 });
 
 test.each<[args: readonly string[], message: string]>([

@@ -38,6 +38,14 @@ describe("candidates that are known", () => {
     ["config schema --d", [], ["--dir"]],
     ["completion ", ["bash", "zsh", "fish", "powershell", "--install"]],
     ["completion bash --i", ["--install"]],
+    ["completion bash --", ["--install", "--help"], ["--json", "--dir", "--yes", "--quiet"]],
+    ["completion bash -", ["--install", "--help"], ["--json", "--dir"]],
+    ["shell-init ", ["bash", "zsh"], ["--install"]],
+    ["shell-init bash --", ["--help"], ["--json", "--install", "--quiet"]],
+    ["mcp --", ["--root", "--read-only", "--lock-wait", "--quiet", "--help"], ["--json", "--yes", "--no-color"]],
+    ["-", ["--json", "--dir"]],
+    ["task list -", ["--status", "--json"], ["-todo"]],
+    ["task start -", ["--next", "--owner"]],
     ["no-such-noun ", []],
     ["task no-such-verb ", []],
     ["task no-such-verb --js", ["--json"]],
@@ -48,6 +56,12 @@ describe("candidates that are known", () => {
     for (const value of none) expect(found).not.toContain(value);
     if (some.length === 0 && none.length === 0) expect(found).toEqual([]);
   });
+});
+
+test("verbs of two words are one candidate, which says what there is", () => {
+  const said = new Map(at("wt ").candidates.map(({ value, description }) => [value, description]));
+  expect(said.get("hook")).toBe("create, remove");
+  for (const [verb, description] of said) expect(`${verb}: ${description}`).not.toBe(`${verb}: `);
 });
 
 describe("what has to be looked up", () => {
@@ -67,7 +81,7 @@ describe("what has to be looked up", () => {
   });
 });
 
-const BREAKS = " \t\n\"'><=;|&(:";
+const BREAKS = " \t\n\"'@><=;|&(:";
 
 describe("the protocol", () => {
   test.each<[line: string, words: readonly string[], word: string, quote?: string]>([
@@ -116,9 +130,12 @@ describe("the protocol", () => {
     ["-mto", "-m", "todo", "-mtodo"],
     ["'Add a", "", "Add a page", "Add a page"],
     ["'it'\\''s ", "", "it's so", "s so"],
-    ['"say \\"', "", 'say "$x"', 'say \\"\\$x\\"'],
+    ['"say \\"', "", 'say "$x"', 'say \\"\\$x\\""'],
     ["a\\:b", "", "a:bc", "a:bc"],
     ["a:b", "", "a:bc", "bc"],
+    ["fix@", "", "fix@2", "@2"],
+    ["a:fix@2", "", "a:fix@2b", "@2b"],
+    ["'Ada", "", "Ada's'", "Ada'\\''s'\\'''"],
     ["--name='Ad", "--name=", "Add a", "Add a"],
   ])("bash has typed %s", (typed, lead, value, inserted) => {
     const { answer } = readRequest("bash", ["80", "9", BREAKS, `dotbot ${typed}`]);
@@ -143,42 +160,41 @@ describe("the protocol", () => {
   });
 });
 
-test.each<[verb: string, leadsTo: Parameters<typeof senseOf>[1], sense: Record<string, unknown>]>([
-  ["task start", "in-progress", { statuses: ["todo", "analysing", "analysed", "needs-review"] }],
-  ["task review", "needs-review", { statuses: ["in-progress"] }],
-  ["task answer", undefined, { statuses: ["needs-input"] }],
-  ["task split", "split", { statuses: ["needs-input"] }],
-  ["task release", undefined, { only: "claimed" }],
-  ["wt create", undefined, { only: "without-worktree" }],
-  ["wt complete", undefined, { only: "with-worktree" }],
-])("%s makes sense for", (verb, leadsTo, sense) => {
-  expect(senseOf(verb, leadsTo)).toMatchObject(sense);
+test.each<[verb: string, sense: Record<string, unknown>]>([
+  ["task start", { statuses: ["todo", "analysing", "analysed", "needs-review"] }],
+  ["task review", { statuses: ["in-progress"] }],
+  ["task answer", { statuses: ["needs-input"], only: "asks" }],
+  ["task split", { statuses: ["needs-input"], only: "proposes-split" }],
+  ["task resolve", { only: "in-conflict" }],
+  ["task release", { only: "claimed" }],
+  ["wt create", { only: "without-worktree" }],
+  ["wt complete", { only: "with-worktree" }],
+])("%s makes sense for", (verb, sense) => {
+  expect(senseOf(verb)).toMatchObject(sense);
 });
 
 describe("installing", () => {
   const env = { HOME: "/home/ada" };
-  test.each<[shell: Shell, env: Record<string, string>, packaged: boolean, file: string, startup: string | null]>([
-    ["bash", env, true, "/home/ada/.local/share/bash-completion/completions/dotbot", null],
-    ["bash", env, false, "/home/ada/.local/share/bash-completion/completions/dotbot", "/home/ada/.bashrc"],
-    ["bash", { ...env, BASH_COMPLETION_USER_DIR: "/b" }, true, "/b/completions/dotbot", null],
-    ["zsh", env, false, "/home/ada/.local/share/zsh/site-functions/_dotbot", "/home/ada/.zshrc"],
-    ["zsh", { ...env, ZDOTDIR: "/z", XDG_DATA_HOME: "/d" }, false, "/d/zsh/site-functions/_dotbot", "/z/.zshrc"],
-    ["fish", { ...env, XDG_CONFIG_HOME: "/c" }, false, "/c/fish/completions/dotbot.fish", null],
+  test.each<[shell: Shell, env: Record<string, string>, file: string, startup: string | null]>([
+    ["bash", env, "/home/ada/.local/share/bash-completion/completions/dotbot", "/home/ada/.bashrc"],
+    ["bash", { ...env, BASH_COMPLETION_USER_DIR: "/b" }, "/b/completions/dotbot", "/home/ada/.bashrc"],
+    ["zsh", env, "/home/ada/.local/share/zsh/site-functions/_dotbot", "/home/ada/.zshrc"],
+    ["zsh", { ...env, ZDOTDIR: "/z", XDG_DATA_HOME: "/d" }, "/d/zsh/site-functions/_dotbot", "/z/.zshrc"],
+    ["fish", { ...env, XDG_CONFIG_HOME: "/c" }, "/c/fish/completions/dotbot.fish", null],
     [
       "powershell",
       env,
-      false,
       "/home/ada/.config/powershell/dotbot-completion.ps1",
       "/home/ada/.config/powershell/Microsoft.PowerShell_profile.ps1",
     ],
-  ])("%s with %j", (shell, given, packaged, file, startup) => {
-    const found = installation(shell, given, () => packaged);
+  ])("%s with %j", (shell, given, file, startup) => {
+    const found = installation(shell, given);
     expect(found.file).toBe(file);
     expect(found.startup?.file ?? null).toBe(startup);
   });
 
   test("nowhere without a home", () => {
-    expect(() => installation("zsh", {}, () => false)).toThrow("HOME isn't set");
+    expect(() => installation("zsh", {})).toThrow("HOME isn't set");
   });
 
   test.each([

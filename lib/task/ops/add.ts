@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { DotbotError } from "../../error.ts";
 import { compactJson, type JsonObject } from "../../json.ts";
 import { operation, type Call } from "../../op.ts";
-import { count, paint, quote, type Style } from "../../text.ts";
+import { count, paint, quote, stripControl, type Style } from "../../text.ts";
 import { hashOf } from "../ledger.ts";
 import { DEFAULT_PRIORITY, id8 } from "../model.ts";
 import { provenance, provenanceFields, type Provenance } from "../provenance.ts";
@@ -39,7 +39,7 @@ export const add = operation({
   tool: "task_create",
   summary: "Add a task to the queue",
   details:
-    "The task starts as todo. What it waits for goes into dependencies and must exist. Say in description and acceptance criteria what somebody needs who knows nothing else. For several tasks that depend on each other use task_create_bulk.",
+    "The task starts as todo. What it waits for goes into dependencies and must exist. Say in description and acceptance criteria what somebody needs who knows nothing else. For several tasks that depend on each other there is `dotbot task add-bulk`.",
   examples: [
     {
       run: "task add 'Add a login page' --priority 20 --effort M --criteria 'wrong password shows an error'",
@@ -58,6 +58,7 @@ export const add = operation({
   effect: "write",
   target: { rule: "queue" },
   positional: [{ field: "name", optional: true }],
+  asks: ["name"],
   input: v.strictObject({ ...taskFields, fields: openFields, json_file: wholeTask, ...provenanceFields, ...dirField }),
   flags: {
     ...taskFlags,
@@ -94,17 +95,26 @@ async function withName(call: Call, raw: Record<string, unknown>): Promise<Recor
       details: { missing: ["name"] },
     });
   }
-  const name = await call.prompt.text({ message: "What is to be done?", placeholder: "Add a login page" });
+  const name = await call.prompt.text({
+    message: "What is to be done?",
+    placeholder: "Add a login page",
+    check: (text) => (stripControl(text).trim() === "" ? "a task needs a name" : undefined),
+  });
   const description =
     raw["description"] ?? (await call.prompt.text({ message: "What is it about? (may stay empty)", initial: "" }));
   const priority =
-    raw["priority"] ??
-    (await call.prompt.text({ message: "Priority, 1 (now) to 100 (some day)", initial: String(DEFAULT_PRIORITY) }));
+    raw["priority"] === undefined
+      ? await call.prompt.text({
+          message: "Priority, 1 (now) to 100 (some day)",
+          initial: String(DEFAULT_PRIORITY),
+          check: (text) => (/^\s*(?:[1-9]\d?|100)?\s*$/.test(text) ? undefined : "a whole number from 1 to 100"),
+        })
+      : "";
   return {
     ...raw,
     name,
     ...(description === "" ? {} : { description }),
-    ...(priority === "" ? {} : { priority: Number(priority) }),
+    ...(priority.trim() === "" ? {} : { priority: Number(priority) }),
   };
 }
 
@@ -147,7 +157,7 @@ export const addBulk = operation({
   tool: "task_create_bulk",
   summary: "Add many tasks at once, all or none",
   details:
-    "Each item has the fields of task_create. An item may depend on an earlier one by its name, its slug, or its place: #1 is the first. Nothing is added when one item is wrong, unless partial. With a key a retry after a lost answer adds nothing twice.",
+    "Each item has the fields of a task. An item may depend on an earlier one by its name, its slug, or its place: #1 is the first. Nothing is added when one item is wrong, unless partial. With a key a retry after a lost answer adds nothing twice.",
   examples: [
     {
       run: `task add-bulk '[{"name":"Plan"},{"name":"Do","dependencies":["#1"]}]'`,
@@ -166,7 +176,7 @@ export const addBulk = operation({
     tasks: v.pipe(
       v.array(v.looseObject({})),
       v.minLength(1),
-      v.description("The tasks, in order: objects with the fields of task_create and any of your own."),
+      v.description("The tasks, in order: objects with the fields of a task and any of your own."),
     ),
     partial: v.optional(v.pipe(v.boolean(), v.description("Add what can be added and report the rest."))),
     key: v.optional(
@@ -244,7 +254,6 @@ function addAll(
   partial: boolean,
 ): Pick<BulkRecord, "ids" | "failed"> {
   const dependencies = new DependencyDesk(
-    call,
     tx.ledger,
     items.map((item) => item["name"]).filter((name) => typeof name === "string"),
   );

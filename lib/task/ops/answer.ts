@@ -34,6 +34,7 @@ export const answer = operation({
   target: { rule: "queue" },
   positional: [{ field: "task_id" }, { field: "answer", optional: true }],
   complete: { task_id: "task" },
+  asks: ["answer"],
   input: v.strictObject({
     ...moveFields,
     answer: v.optional(v.pipe(v.string(), v.description("A letter A to E for that option, or the answer in words."))),
@@ -182,7 +183,9 @@ async function askPerson(
 async function answerFrom(prompt: Prompter, question: JsonObject): Promise<string> {
   const options = optionsOf(question);
   const message = [field(question, "question"), field(question, "context")].filter((line) => line !== "").join("\n");
-  if (options.length === 0) return await prompt.text({ message });
+  const check = (text: string): string | undefined =>
+    manyLines(text).trim() === "" ? "an answer isn't empty" : undefined;
+  if (options.length === 0) return await prompt.text({ message, check });
   const own = "another answer";
   const chosen = await prompt.select({
     message,
@@ -195,5 +198,5 @@ async function answerFrom(prompt: Prompter, question: JsonObject): Promise<strin
       { value: own, label: own },
     ],
   });
-  return chosen === own ? await prompt.text({ message: "Your answer" }) : chosen;
+  return chosen === own ? await prompt.text({ message: "Your answer", check }) : chosen;
 }

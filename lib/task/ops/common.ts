@@ -12,6 +12,7 @@ import { paint, shellWord, type Style } from "../../text.ts";
 import { type Claim, DEFAULT_TTL_MS, type Holder, holderName, holds } from "../claim.ts";
 import type { TaskRow } from "../ledger.ts";
 import { appended, type Status } from "../model.ts";
+import { senseOf, tells } from "../legal.ts";
 import { findTask } from "../names.ts";
 import { entryOf, oneLine, type Provenance, UNKNOWN } from "../provenance.ts";
 import { Queue, type Tx } from "../queue.ts";
@@ -161,9 +162,17 @@ function namedRow(call: Call, queue: Queue, name: string | undefined, verb: stri
   if (row !== undefined && row.place !== "removed") return row;
   throw new DotbotError("INVALID_INPUT", "which task? None is named, and this isn't a task's worktree", {
     hint: "`dotbot task list` shows the tasks",
-    example: example(queue.ledger.tasks()[0]?.id8 ?? "1a2b3c4d"),
+    example: example(fittingTask(queue, verb)?.id8 ?? "1a2b3c4d"),
     details: { missing: ["task_id"] },
   });
+}
+
+/** The first task for which the verb makes sense, as far as its status and its document tell. */
+function fittingTask(queue: Queue, verb: string): TaskRow | undefined {
+  const { statuses, only } = senseOf(`task ${verb}`);
+  const marks = statuses.map(() => "?").join(", ");
+  const rows = queue.ledger.tasks(`place = 'view' AND status IN (${marks})`, ...statuses);
+  return rows.find((row) => (only === "asks" || only === "proposes-split" ? tells(only, queue.document(row)) : true));
 }
 
 /** A corrected call as a command line; where tools are spoken of, the edge turns it into one. */

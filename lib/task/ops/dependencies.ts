@@ -4,11 +4,28 @@
  */
 import { DotbotError } from "../../error.ts";
 import type { JsonObject, JsonValue } from "../../json.ts";
-import type { Call } from "../../op.ts";
 import { nearest, quote } from "../../text.ts";
 import type { Ledger, TaskRow } from "../ledger.ts";
 import { factsOf, fileName, id8, type Status, stringList, UUID } from "../model.ts";
 import { cycleThrough, DependencyIndex } from "../pick.ts";
+
+/** What a caller says in one place: a flag, a field. */
+export interface Place {
+  /** As the caller calls it. */
+  readonly shown: string;
+  /** A call that names this task there. */
+  readonly example: (task: string) => string;
+  /** Names of the task itself. */
+  readonly self?: readonly string[];
+}
+
+/** So many digits of an id, and Tab and lists show no more, name a task here as well; what is stored is the whole id. */
+const BEGINNING = /^[0-9a-f]{8}[0-9a-f-]*$/i;
+
+/** Whether a word may be the beginning of an id, and is that of this one. */
+export function begins(word: string, id: string): boolean {
+  return BEGINNING.test(word) && id.startsWith(word.toLowerCase());
+}
 
 export class DependencyDesk {
   private loaded: { rows: readonly TaskRow[]; index: DependencyIndex } | undefined;
@@ -16,13 +33,11 @@ export class DependencyDesk {
   private readonly earlier = new Map<string, TaskRow | "several">();
   private readonly fresh: TaskRow[] = [];
   private words: ReadonlySet<string> | undefined;
-  private readonly call: Pick<Call, "surface">;
   private readonly ledger: Ledger;
   private readonly coming: readonly string[];
 
   /** `coming`: names of all the tasks that this transaction is about to add, to tell a wrong order from a wrong name. */
-  constructor(call: Pick<Call, "surface">, ledger: Ledger, coming: readonly string[] = []) {
-    this.call = call;
+  constructor(ledger: Ledger, coming: readonly string[] = []) {
     this.ledger = ledger;
     this.coming = coming;
   }
@@ -49,53 +64,45 @@ export class DependencyDesk {
     this.earlier.set(`#${position}`, row);
   }
 
-  /** The id of the one task that a name means exactly, or undefined when there is none or several. */
+  /** The id of the one task that a document's word means exactly, or undefined when there is none or several. */
   known(name: string): string | undefined {
     const found = this.existing.index.find(name.trim());
     return found.length === 1 ? found[0]?.id : undefined;
   }
 
-  /** Ids of all that a list names, each once. `shown`: what the caller calls the field; `self`: names of the task itself. */
-  all(value: JsonValue | undefined, shown: string, self: readonly string[] = []): string[] {
-    return [...new Set(stringList(value).map((name) => this.one(name, shown, self)))];
+  /** Ids of all that a list names, each once. */
+  all(value: JsonValue | undefined, place: Place): string[] {
+    return [...new Set(stringList(value).map((name) => this.one(name, place)))];
   }
 
-  /** The id of the one task that a name means exactly. Errors: TASK_NOT_FOUND, AMBIGUOUS_TASK, CYCLE for its own name. */
-  one(name: string, shown: string, self: readonly string[] = []): string {
+  /**
+   * The id of the one task that a name means exactly, or else that begins so. Errors: TASK_NOT_FOUND, AMBIGUOUS_TASK, CYCLE for
+   * its own name.
+   */
+  one(name: string, place: Place): string {
+    const { self = [] } = place;
     const wanted = name.trim();
     const early = this.earlier.get(wanted);
     if (early === "several")
-      throw this.ambiguous(
+      throw ambiguous(
         wanted,
-        shown,
+        place,
         this.fresh.filter((row) => row.name === wanted || row.slug === wanted),
       );
     if (early !== undefined) return early.id;
     const direct = UUID.test(wanted) ? this.ledger.task(wanted.toLowerCase()) : undefined;
     if (direct !== undefined && direct.place !== "removed") return direct.id;
-    const found = this.existing.index.find(wanted);
+    const exact = this.existing.index.find(wanted);
+    if (exact.length === 0 && self.includes(wanted)) throw selfDependency(wanted);
+    const rows = [...this.existing.rows, ...this.fresh];
+    const found = exact.length > 0 ? exact : rows.filter((row) => begins(wanted, row.id));
     const [only] = found;
     if (only !== undefined && found.length === 1) return only.id;
-    if (only !== undefined) throw this.ambiguous(wanted, shown, found);
-    if (self.includes(wanted)) throw selfDependency(wanted);
-    throw this.unknown(wanted, shown);
+    if (only !== undefined) throw ambiguous(wanted, place, found);
+    throw this.unknown(wanted, rows, place);
   }
 
-  private ambiguous(name: string, shown: string, rows: readonly TaskRow[]): DotbotError {
-    const list = rows.slice(0, 8).map((row) => `${row.id} (${row.status})`);
-    return new DotbotError(
-      "AMBIGUOUS_TASK",
-      `${shown} ${quote(name)} means ${rows.length} tasks: ${list.join(", ")}${rows.length > 8 ? ", …" : ""}`,
-      {
-        hint: "name the one that is meant by its full id",
-        ...(rows[0] === undefined ? {} : { example: this.example(rows[0].id) }),
-        details: { candidates: rows.map((row) => ({ id: row.id, name: row.name, status: row.status })) },
-      },
-    );
-  }
-
-  private unknown(name: string, shown: string): DotbotError {
-    const rows = [...this.existing.rows, ...this.fresh];
+  private unknown(name: string, rows: readonly TaskRow[], { shown, example }: Place): DotbotError {
     const digits = /^[0-9a-f]{4}[0-9a-f-]*$/i.test(name)
       ? rows.filter((row) => row.id.startsWith(name.toLowerCase()))
       : [];
@@ -103,10 +110,10 @@ export class DependencyDesk {
     if (prefixed !== undefined && digits.length === 1) {
       return new DotbotError(
         "TASK_NOT_FOUND",
-        `${shown} ${quote(name)} is only the beginning of an id: a dependency is named in full`,
+        `${shown} ${quote(name)} is too little of an id: it takes 8 digits or more`,
         {
-          hint: `did you mean ${prefixed.id} (${quote(prefixed.name)})?`,
-          example: this.example(prefixed.id),
+          hint: `did you mean ${prefixed.id8} (${quote(prefixed.name)})?`,
+          example: example(prefixed.id8),
           details: { name, nearest: prefixed.id },
         },
       );
@@ -128,17 +135,11 @@ export class DependencyDesk {
     return new DotbotError("TASK_NOT_FOUND", `${shown} ${quote(name)}: no task answers to that`, {
       hint:
         near === undefined
-          ? "a dependency is named by its full id, slug, file name or exact name; add it first"
+          ? "a task is named here by its id, 8 or more digits of it, its slug, file name or exact name; add it first"
           : `did you mean ${quote(near)}?`,
-      ...(near === undefined ? {} : { example: this.example(near) }),
+      ...(near === undefined ? {} : { example: example(near) }),
       details: { name, ...(near === undefined ? {} : { nearest: near }) },
     });
-  }
-
-  private example(name: string): string {
-    return this.call.surface === "cli"
-      ? `dotbot task add 'Another task' --depends-on ${JSON.stringify(name)}`
-      : JSON.stringify({ dependencies: [name] });
   }
 
   /**
@@ -184,6 +185,19 @@ export class DependencyDesk {
     this.words ??= new Set(this.ledger.linked("place <> 'removed'", []).flatMap((row) => row.dependencies));
     return this.words;
   }
+}
+
+function ambiguous(name: string, { shown, example }: Place, rows: readonly TaskRow[]): DotbotError {
+  const list = rows.slice(0, 8).map((row) => `${row.id} (${row.status})`);
+  return new DotbotError(
+    "AMBIGUOUS_TASK",
+    `${shown} ${quote(name)} means ${rows.length} tasks: ${list.join(", ")}${rows.length > 8 ? ", …" : ""}`,
+    {
+      hint: "name the one that is meant by its full id",
+      ...(rows[0] === undefined ? {} : { example: example(rows[0].id) }),
+      details: { candidates: rows.map((row) => ({ id: row.id, name: row.name, status: row.status })) },
+    },
+  );
 }
 
 function selfDependency(name: string): DotbotError {

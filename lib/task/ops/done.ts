@@ -59,7 +59,7 @@ export const done = operation({
       v.pipe(v.string(), v.description("Don't verify, for this reason; it goes into history. For a person to decide.")),
     ),
     complete: v.optional(
-      v.pipe(v.boolean(), v.description("Go on to wt_complete; worktree.complete_on_done is the default.")),
+      v.pipe(v.boolean(), v.description("Go on to `dotbot wt complete`; worktree.complete_on_done is the default.")),
     ),
   }),
   flags: {

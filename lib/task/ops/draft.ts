@@ -10,14 +10,14 @@ import type { JsonObject, JsonValue } from "../../json.ts";
 import type { Call, Completion, Flag } from "../../op.ts";
 import { fieldsOf } from "../../schema.ts";
 import type { Settings } from "../../settings.ts";
-import { nearest, quote } from "../../text.ts";
+import { nearest, quote, shellWord } from "../../text.ts";
 import { categoriesOf } from "../categories.ts";
 import { leavesRepository } from "../condition.ts";
 import type { TaskRow } from "../ledger.ts";
 import { DEFAULT_PRIORITY, EFFORTS, MISNAMED_DEPENDENCIES, RESERVED_FIELDS, type Status, TYPES } from "../model.ts";
 import { entryOf, manyLines, oneLine, type Provenance, requiredLine } from "../provenance.ts";
 import type { Tx } from "../queue.ts";
-import { DependencyDesk } from "./dependencies.ts";
+import { DependencyDesk, type Place } from "./dependencies.ts";
 
 const line = (description: string) => v.optional(v.pipe(v.string(), v.description(description)));
 const lines = (description: string) => v.optional(v.pipe(v.array(v.string()), v.description(description)));
@@ -40,7 +40,7 @@ export const taskFields = {
   ),
   effort: v.optional(v.pipe(v.picklist(EFFORTS), v.description("Rough size."))),
   type: v.optional(v.pipe(v.picklist(TYPES), v.description("What carries the task out; prompt when absent."))),
-  dependencies: lines("Tasks that it waits for, by full id, slug, file name or exact name."),
+  dependencies: lines("Tasks that it waits for, by id or 8 digits of it, slug, file name or exact name."),
   acceptance_criteria: lines("What must hold when it is done."),
   steps: lines("How to go about it."),
   applicable_standards: lines("Files of standards to follow."),
@@ -90,6 +90,7 @@ export const taskFlags: Readonly<Record<string, Flag>> = {
 export const taskCompletions: Readonly<Record<string, Completion>> = {
   category: "category",
   dependencies: "task",
+  parent_task_id: "task",
   working_dir: "directory",
   script_path: "path",
 };
@@ -314,18 +315,38 @@ export function createTask(
   options: NewTaskOptions = {},
 ): TaskRow {
   const { status = "todo", reason, where = "" } = options;
-  const desk = options.desk ?? new DependencyDesk(call, tx.ledger);
+  const desk = options.desk ?? new DependencyDesk(tx.ledger);
   const names = [fields["name"], fields["slug"]].filter((name) => typeof name === "string");
-  const dependencies = desk.all(fields["dependencies"], spelt(call, where, "dependencies"), names);
+  const placeOf = (field: "dependencies" | "parent_task_id"): Place => ({
+    shown: spelt(call, where, field),
+    example: (task) => linkExample(call, where, field, task),
+    self: names,
+  });
+  const dependencies = desk.all(fields["dependencies"], placeOf("dependencies"));
   const parent = fields["parent_task_id"];
   const known =
-    typeof parent === "string" && parent !== ""
-      ? { parent_task_id: desk.one(parent, spelt(call, where, "parent_task_id")) }
-      : {};
+    typeof parent === "string" && parent !== "" ? { parent_task_id: desk.one(parent, placeOf("parent_task_id")) } : {};
   const id = options.id ?? tx.freshId();
   const doc = newDocument(call, { ...fields, ...known, dependencies }, { id, status, who, reason });
   desk.refuseCycle(id, doc, status);
   const row = tx.create(doc, { at: who.at, by: who.by, status, entry: entryOf(who, null, status, reason) });
   desk.added(row);
   return row;
+}
+
+function linkExample(
+  call: Pick<Call, "surface">,
+  where: string,
+  field: "dependencies" | "parent_task_id",
+  task: string,
+): string {
+  const said = { [field]: field === "dependencies" ? [task] : task };
+  if (where !== "") {
+    const tasks = [{ name: "Another task", ...said }];
+    return call.surface === "cli"
+      ? `dotbot task add-bulk ${shellWord(JSON.stringify(tasks))}`
+      : JSON.stringify({ tasks });
+  }
+  const flag = field === "dependencies" ? "--depends-on" : "--parent-task-id";
+  return call.surface === "cli" ? `dotbot task add 'Another task' ${flag} ${shellWord(task)}` : JSON.stringify(said);
 }

@@ -26,7 +26,7 @@ import {
   taskField,
   withQueue,
 } from "./common.ts";
-import { DependencyDesk } from "./dependencies.ts";
+import { begins, DependencyDesk, type Place } from "./dependencies.ts";
 import { cleanFields, refuseName, taskCompletions, taskFields, taskFlags } from "./draft.ts";
 
 interface Patch {
@@ -164,11 +164,12 @@ function applyPatch(
 ): { after: TaskRow; fields: string[] } {
   const theft = guardClaim(call, tx, row, holderOf(call, input), input.steal, "edit");
   const doc = tx.document(row);
-  const desk = new DependencyDesk(call, tx.ledger);
+  const desk = new DependencyDesk(tx.ledger);
   const next: JsonObject = { ...doc, ...patch.set };
   for (const name of patch.unset) next[name] = undefined;
   const parent = patch.set["parent_task_id"];
-  if (typeof parent === "string" && parent !== "") next["parent_task_id"] = desk.one(parent, "parent_task_id");
+  if (typeof parent === "string" && parent !== "")
+    next["parent_task_id"] = desk.one(parent, placeOf(row, "--parent-task-id"));
   const dependencies = patchedDependencies(desk, row, patch);
   if (dependencies !== null) next["dependencies"] = dependencies;
   const fields = [...new Set([...Object.keys(doc), ...Object.keys(next)])].filter(
@@ -189,24 +190,39 @@ function applyPatch(
 function patchedDependencies(desk: DependencyDesk, row: TaskRow, patch: Patch): string[] | null {
   const replaces = patch.set["dependencies"] !== undefined;
   if (!replaces && patch.addDependencies.length + patch.removeDependencies.length === 0) return null;
-  const self = [row.name, row.id, ...(row.slug === null ? [] : [row.slug])];
   const before = [...row.dependencies];
   const idOf = (name: string): string => desk.known(name) ?? name;
   const kept = new Map(before.map((name) => [idOf(name), name]));
-  const resolved = (names: readonly string[], shown: string): string[] =>
-    desk.all([...names], shown, self).map((id) => kept.get(id) ?? id);
-  const list = replaces ? resolved(stringList(patch.set["dependencies"]), "dependencies") : before;
-  const removed = new Set(patch.removeDependencies.map(idOf));
-  for (const name of patch.removeDependencies) {
-    if (!list.some((present) => idOf(present) === idOf(name))) {
-      throw new DotbotError("NOT_FOUND", `${quote(row.name)} doesn't depend on ${quote(name)}`, {
-        hint: list.length === 0 ? "it depends on nothing" : `it depends on ${list.join(", ")}`,
-        details: { dependencies: list },
-      });
-    }
-  }
-  const added = resolved(patch.addDependencies, "add_dependencies");
+  const resolved = (names: readonly string[], flag: string): string[] =>
+    desk.all([...names], placeOf(row, flag)).map((id) => kept.get(id) ?? id);
+  const list = replaces ? resolved(stringList(patch.set["dependencies"]), "--depends-on") : before;
+  const removed = new Set(patch.removeDependencies.map((name) => removedFrom(list, name, idOf, row)));
+  const added = resolved(patch.addDependencies, "--add-dependency");
   return [...new Set([...list, ...added])].filter((name) => !removed.has(idOf(name)));
+}
+
+/** The id of the dependency that is to go: what it waits for may be gone itself, so only the list tells what a word means. */
+function removedFrom(list: readonly string[], name: string, idOf: (name: string) => string, row: TaskRow): string {
+  const ids = [...new Set(list.map(idOf))];
+  const wanted = name.trim();
+  const exact = ids.filter((id) => id === idOf(wanted));
+  const found = exact.length > 0 ? exact : ids.filter((id) => begins(wanted, id));
+  const [only] = found;
+  if (only !== undefined && found.length === 1) return only;
+  const [first] = list;
+  throw new DotbotError("NOT_FOUND", `${quote(row.name)} doesn't depend on ${quote(name)}`, {
+    hint: first === undefined ? "it depends on nothing" : `it depends on ${list.join(", ")}`,
+    ...(first === undefined ? {} : { example: placeOf(row, "--remove-dependency").example(first) }),
+    details: { dependencies: list },
+  });
+}
+
+function placeOf(row: TaskRow, flag: string): Place {
+  return {
+    shown: flag,
+    example: (task) => exampleFor("edit", row.id8, ` ${flag} ${shellWord(task)}`),
+    self: [row.name, row.id, ...(row.slug === null ? [] : [row.slug])],
+  };
 }
 
 /** Documents that other tools wrote may name what they wait for by its name, which means nothing any more. */

@@ -318,7 +318,7 @@ export const restore = operation({
         const next: JsonObject = { ...old };
         // What transitions recorded stays: the document goes on telling the truth about what happened.
         for (const name of RESERVED_FIELDS) next[name] = present[name];
-        new DependencyDesk(call, tx.ledger).refuseCycle(row.id, next, wanted);
+        new DependencyDesk(tx.ledger).refuseCycle(row.id, next, wanted);
         const same = fieldChanges(present, next).length === 0;
         if (same && wanted === row.status && !removed && theft === null)
           return { row, before: row.status, version, changed: false };

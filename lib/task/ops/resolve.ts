@@ -3,7 +3,7 @@ import * as v from "valibot";
 
 import { DotbotError } from "../../error.ts";
 import { asNumber, compactJson, decodeUtf8, equalJson, type JsonObject, tryParseJson } from "../../json.ts";
-import { operation, type Call } from "../../op.ts";
+import { operation } from "../../op.ts";
 import { count, paint, quote, type Style } from "../../text.ts";
 import { changeLines, fieldChanges } from "../diff.ts";
 import type { ConflictRow, TaskRow } from "../ledger.ts";
@@ -145,7 +145,7 @@ export const resolve = operation({
                 : mergedDocument(row, input.merged as JsonObject);
           // Nobody misses a removed task's version that stays away.
           if (row.place !== "removed" || input.ours !== true) {
-            takeOver(call, tx, row, { chosen, others, hashes: conflicts.map(({ hash }) => hash), who, theft });
+            takeOver(tx, row, { chosen, others, hashes: conflicts.map(({ hash }) => hash), who, theft });
           }
         }
         for (const conflict of conflicts) putAway(queue, tx, conflict, who);
@@ -224,7 +224,7 @@ interface Settlement {
  * Makes a document the next version: its content, the history of all sides, and its status where the table allows that move.
  * Ours becomes a version too when it is kept: only so do other clones see that it was settled.
  */
-function takeOver(call: Call, tx: Tx, row: TaskRow, { chosen, others, hashes, who, theft }: Settlement): void {
+function takeOver(tx: Tx, row: TaskRow, { chosen, others, hashes, who, theft }: Settlement): void {
   const ours = tx.document(row);
   const status: Status = isStatus(chosen["status"]) ? chosen["status"] : row.status;
   if (status !== row.status && !mayMove(row.status, status)) throw illegal(row, status, "resolve");
@@ -236,7 +236,7 @@ function takeOver(call: Call, tx: Tx, row: TaskRow, { chosen, others, hashes, wh
     status === row.status
       ? { ...merged, status, updated_at: who.at, history: [...history, { ...entry }].slice(-HISTORY_IN_FILE) }
       : moved(merged, row.status, { to: status, entry });
-  new DependencyDesk(call, tx.ledger).refuseCycle(row.id, doc, status);
+  new DependencyDesk(tx.ledger).refuseCycle(row.id, doc, status);
   const known = tx.ledger.events(row.id).map((event): JsonObject => ({ ...event }));
   for (const step of others.flatMap(historyOf)) {
     if (!known.some((event) => equalJson(event, step)))

@@ -5,6 +5,7 @@ import { DotbotError } from "../../error.ts";
 import type { JsonObject } from "../../json.ts";
 import { operation, type Call } from "../../op.ts";
 import type { TaskRow } from "../ledger.ts";
+import { tells } from "../legal.ts";
 import { isObject, stringList } from "../model.ts";
 import { entryOf, type Provenance } from "../provenance.ts";
 import type { Tx } from "../queue.ts";
@@ -67,7 +68,7 @@ export const split = operation({
         data: (doc, now, who, tx) => {
           const proposal = doc["split_proposal"];
           if (now.status === "split" && approved) return doc;
-          if (now.status !== "needs-input" || !isObject(proposal) || proposal["status"] !== undefined) {
+          if (now.status !== "needs-input" || !isObject(proposal) || !tells("proposes-split", doc)) {
             throw new DotbotError(
               "ILLEGAL_TRANSITION",
               `"${now.name}" (${now.id8}) has no split proposal to decide on`,

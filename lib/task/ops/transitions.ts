@@ -41,7 +41,7 @@ export const start = operation({
   tool: "task_mark_in_progress",
   summary: "Begin work on a task, or on the next one",
   details:
-    "Moves the task to in-progress. A caller that says who it is (session_id or owner) holds the task from then on: nobody else can move or edit it. With next, takes the task that task_get_next would name, in one step that no other caller can come between.",
+    "Moves the task to in-progress. A caller that says who it is (session_id or owner) holds the task from then on: nobody else can move or edit it. With next, takes the task that `dotbot task next` would name, in one step that no other caller can come between.",
   examples: [
     { given, run: "task start 'Add a login page'", does: "begin work on it" },
     { given, run: "task start --next --owner ada", does: "begin the next task, held by ada" },
