@@ -96,18 +96,22 @@ function liesInRepository(folder: string): boolean {
   return [git, join(git, "HEAD")].some((path) => Bun.file(path).size > 0) || liesInRepository(above);
 }
 
-/** The first eight digits of the id, `name (status)`, the name. */
-type Seen = readonly [id8: string, shown: string, name: string];
+/** The first eight digits of the id, `name (status)`. */
+type Seen = readonly [id8: string, shown: string];
+
+function nameIn([, shown]: Seen): string {
+  return shown.slice(0, shown.lastIndexOf(" ("));
+}
 
 /**
  * Tasks by the first eight digits of their id; where what is typed begins no id, by their names, as far as a name means one
  * task.
  */
 function candidates(found: readonly Seen[], begun: string, taken: ReadonlySet<string>): readonly Candidate[] {
-  const left = taken.size === 0 ? found : found.filter(([id8, , name]) => !taken.has(id8) && !taken.has(name));
+  const left = taken.size === 0 ? found : found.filter((task) => !taken.has(task[0]) && !taken.has(nameIn(task)));
   const byId = begun === "" ? left : left.filter(([id8]) => id8.startsWith(begun));
   if (begun === "" || byId.length > 0) return byId.map(([value, description]) => ({ value, description }));
-  const named = Map.groupBy(left, ([, , name]) => name);
+  const named = Map.groupBy(left, nameIn);
   return [...named].flatMap(([name, [task, another]]) =>
     task === undefined || another !== undefined || name !== stripControl(name)
       ? []
@@ -170,7 +174,7 @@ async function tasksInFiles(repo: Repo, statuses: readonly string[]): Promise<re
   return statuses.flatMap((status) =>
     (listNames(join(tasksFolder(repo.stateRoot), status)) ?? []).toSorted().flatMap((file): Seen[] => {
       const match = /^(.+)-([0-9a-f]{8})\.json$/.exec(file);
-      return match === null ? [] : [[match[2] ?? "", `${match[1]} (${status})`, match[1] ?? ""]];
+      return match === null ? [] : [[match[2] ?? "", `${match[1]} (${status})`]];
     }),
   );
 }

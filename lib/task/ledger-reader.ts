@@ -64,14 +64,14 @@ export class LedgerReader {
   }
 
   /**
-   * The same with what Tab shows: the first eight digits of the id, name and status in one, the name. Made here and as bare rows,
-   * since Tab is in a hurry.
+   * The same with what Tab shows: the first eight digits of the id, and name and status in one: `name (status)`. Made here and as
+   * bare rows, since Tab is in a hurry.
    */
-  names(where: string, values: readonly SqlValue[]): [id8: string, shown: string, name: string][] {
+  names(where: string, values: readonly SqlValue[]): [id8: string, shown: string][] {
     return this.db.all(
-      `SELECT substr(id, 1, 8), name || ' (' || status || ')', name FROM task INDEXED BY task_list WHERE ${where} ORDER BY priority, created_at, id`,
+      `SELECT substr(id, 1, 8), name || ' (' || status || ')' FROM task INDEXED BY task_list WHERE ${where} ORDER BY priority, created_at, id`,
       ...values,
-    ) as [string, string, string][];
+    ) as [string, string][];
   }
 
   /** The same, and what it takes to compare the files of these tasks with the ledger. */
