@@ -46,7 +46,8 @@ function notFound(ledger: Ledger, wanted: string, example: (name: string) => str
   const rows = ledger.tasks("place <> 'removed'");
   const near = nearest(
     wanted,
-    rows.flatMap((row) => [row.id8, ...(row.slug === null ? [] : [row.slug]), row.name]),
+    // A name with blanks around it answers to nothing that is typed.
+    rows.flatMap((row) => [row.id8, ...[row.slug, row.name].flatMap((it) => (it !== null && it.trim() === it ? [it] : []))]),
   );
   const removed = ledger.tasks(
     "place = 'removed' AND (id = ? OR name = ? OR slug = ? OR id8 = ?)",

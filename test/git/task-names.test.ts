@@ -55,3 +55,10 @@ test("a name that an editor wrote into a file in place is found at once", async 
   expect((await world.call(show, { task_id: "After" })).result["task"]).toMatchObject({ name: "After" });
   expect(await refusal(world.call(show, { task_id: "Before" }))).toMatchObject({ code: "TASK_NOT_FOUND" });
 });
+
+test("what is suggested is a name that works", async () => {
+  const doc = { id: SHOUTED, name: " spaced ", status: "todo" };
+  await using world = await inProcess({ ".bot/workspace/tasks/todo/t.json": JSON.stringify(doc) });
+  const { example = "" } = await refusal(world.call(show, { task_id: "spaced" }));
+  expect(example).not.toContain("spaced ");
+});
