@@ -90,8 +90,9 @@ export function commonDirOf(gitDir: string): string | null {
 
 /** The `.git` file that a linked worktree's git dir names as its own, absolute, existing or not; null when it names none. */
 export function backLinkOf(gitDir: string): string | null {
-  const link = readText(join(gitDir, "gitdir"));
-  return link === null ? null : resolve(gitDir, link.replace(/[\r\n]+$/, ""));
+  // Empty where a git was killed that was about to write it: as good as none.
+  const link = readText(join(gitDir, "gitdir"))?.replace(/[\r\n]+$/, "") ?? "";
+  return link === "" ? null : resolve(gitDir, link);
 }
 
 /**

@@ -47,7 +47,10 @@ function notFound(ledger: Ledger, wanted: string, example: (name: string) => str
   const near = nearest(
     wanted,
     // A name with blanks around it answers to nothing that is typed.
-    rows.flatMap((row) => [row.id8, ...[row.slug, row.name].flatMap((it) => (it !== null && it.trim() === it ? [it] : []))]),
+    rows.flatMap((row) => [
+      row.id8,
+      ...[row.slug, row.name].flatMap((it) => (it !== null && it.trim() === it ? [it] : [])),
+    ]),
   );
   const removed = ledger.tasks(
     "place = 'removed' AND (id = ? OR name = ? OR slug = ? OR id8 = ?)",

@@ -482,9 +482,7 @@ function registrationsOf(commonDir: string, entry: CreateEntry): string[] {
   const begun = (listNames(folder) ?? []).filter((name) => {
     if (name.replace(/\d+$/, "") !== basename(entry.path).replace(/\d+$/, "")) return false;
     const stat = lstatOrNull(join(folder, name));
-    return (
-      stat !== null && stat.mtimeMs >= Date.parse(entry.at) - 2_000 && (backLinkOf(join(folder, name)) ?? "") === ""
-    );
+    return stat !== null && stat.mtimeMs >= Date.parse(entry.at) - 2_000 && backLinkOf(join(folder, name)) === null;
   });
   return [...(whole === null ? [] : [whole]), ...begun.map((name) => join(folder, name))];
 }
