@@ -17,7 +17,7 @@ import { bounded } from "./bound.ts";
 import { Lanes, Slots, type Release } from "./lanes.ts";
 import type { ServerOptions } from "./options.ts";
 import { stand, type Standing } from "./root.ts";
-import { isOffered, listKey, TOOLSETS, type Offer } from "./offer.ts";
+import { isOffered, listKey, toolsetOf, type Offer } from "./offer.ts";
 import type { Definition, Tool } from "./tools.ts";
 import { failureText } from "./wording.ts";
 
@@ -234,11 +234,10 @@ export class Calls {
     if (tool !== undefined && isOffered(tool.op, offer)) return tool;
     const offered = [...tools.values()].filter((it) => isOffered(it.op, offer)).map((it) => toolName(it.op));
     if (tool !== undefined) {
-      const set = isOffered(tool.op, { ...offer, readOnly: false, toolsets: TOOLSETS.filter((it) => it !== "all") })
-        ? (tool.op.name.split(" ")[0] ?? "all")
-        : "all";
       const why =
-        offer.readOnly && tool.op.effect !== "read" ? "this server only reads" : `it comes with the toolset ${set}`;
+        offer.readOnly && tool.op.effect !== "read"
+          ? "this server only reads"
+          : `it comes with the toolset ${toolsetOf(tool.op)}`;
       throw new BadCall(`the tool ${quote(name)} isn't offered: ${why}`, { code: "UNKNOWN_COMMAND", message: why });
     }
     const near = nearest(name, offered);

@@ -24,8 +24,12 @@ export function isTool(op: AnyOperation): boolean {
 
 export function isOffered(op: AnyOperation, { toolsets, readOnly }: Offer): boolean {
   if (readOnly && op.effect !== "read") return false;
-  if (toolsets.includes("all")) return true;
-  return (op.toolset ?? "default") === "default" && toolsets.some((set) => set === nounOf(op));
+  return toolsets.includes("all") || toolsets.some((set) => set === toolsetOf(op));
+}
+
+/** The smallest toolset that has it. */
+export function toolsetOf(op: AnyOperation): string {
+  return (op.toolset ?? "default") === "default" ? nounOf(op) : "all";
 }
 
 function nounOf(op: AnyOperation): string {

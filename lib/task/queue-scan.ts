@@ -35,14 +35,15 @@ export class Scanner {
   /** Looks at folders whose time moved since they were last seen in step, and takes in what is new. */
   async refresh(): Promise<void> {
     const { ledger, view } = this.state;
+    this.times.recall();
     const known = ledger.snapshot(() =>
       ledger.meta("imported") === undefined ? null : { late: this.undrawn.late(), change: ledger.lastChange },
     );
+    this.times.beside(known?.change ?? 0);
     if (known === null) {
       await this.importAll();
       return;
     }
-    this.times.recall(known.change);
     const times = view.times();
     const moved = this.times.moved(times);
     if (moved.length > 0) await this.lookInto(moved, times);

@@ -15,15 +15,23 @@ const RECHECK_MS = 2000;
 export class FolderTimes {
   private readonly state: QueueState;
   private seen: Seen = {};
+  /** The last change of the ledger that these were seen beside. */
+  private change = 0;
 
   constructor(state: QueueState) {
     this.state = state;
   }
 
-  /** Reads what earlier commands have seen: of this ledger, and not of one that knew more and was exchanged for it. */
-  recall(change: number): void {
-    const { folders, change: then } = readSeen(this.state.repo.stateCommonDir, this.state.view.root);
-    this.seen = then <= change ? folders : {};
+  /** Reads what earlier commands have seen: before the ledger is, which has only gone on since. */
+  recall(): void {
+    const { folders, change } = readSeen(this.state.repo.stateCommonDir, this.state.view.root);
+    this.seen = folders;
+    this.change = change;
+  }
+
+  /** Forgets it where it was of a ledger that knew more than this one does, which has been exchanged for it. */
+  beside(change: number): void {
+    if (this.change > change) this.seen = {};
   }
 
   /** Folders that have to be looked at: their time moved, or was only taken over after our own write, a while ago. */
