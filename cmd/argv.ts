@@ -90,6 +90,33 @@ export function matchName(words: readonly Word[], known: (name: string) => boole
   return 0;
 }
 
+interface Named {
+  readonly name: string;
+  readonly aliases?: readonly string[];
+}
+
+/** `used`: how many of the words name it. */
+export type Found<T> = { readonly used: number } & (
+  | { readonly is: "command"; readonly command: T }
+  /** Those under one beginning: all of the noun's, or the ones with the same two first words. */
+  | { readonly is: "group"; readonly name: string; readonly commands: readonly T[] }
+);
+
+/** The longest name, or beginning of names, that the words spell among the commands of a noun. The first word is the noun. */
+export function findCommand<T extends Named>(words: readonly Word[], noun: string, commands: readonly T[]): Found<T> {
+  const canonical = words.map((word, i) => (i === 0 ? { ...word, text: noun } : word));
+  const called = (spelling: string): T | undefined =>
+    commands.find(({ name, aliases }) => name === spelling || aliases?.includes(spelling) === true);
+  const used = matchName(canonical, (spelling) => called(spelling) !== undefined);
+  const command = called(joined(canonical.slice(0, used)));
+  if (command !== undefined) return { is: "command", command, used };
+  const pair = `${joined(canonical.slice(0, 2))} `;
+  const under = commands.filter(({ name }) => name.startsWith(pair));
+  return canonical.length > 1 && under.length > 0
+    ? { is: "group", name: pair.trim(), commands: under, used: 2 }
+    : { is: "group", name: noun, commands, used: 1 };
+}
+
 export function joined(words: readonly Word[]): string {
   return words.map((word) => word.text).join(" ");
 }

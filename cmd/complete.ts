@@ -5,7 +5,7 @@
  * It never refuses: a line that makes no sense yet has no candidates.
  */
 import type { Completion } from "../lib/op.ts";
-import { isFlagLike, joined, leadingWords, matchName, readFlag, type Word } from "./argv.ts";
+import { findCommand, isFlagLike, leadingWords, readFlag, type Word } from "./argv.ts";
 import type { Sketch, SketchCommand, SketchFlag, SketchName } from "./sketch-text.ts";
 
 /** A command line up to the cursor, as the shell would hand it over: quotes are gone. */
@@ -93,16 +93,11 @@ function pageOf(words: readonly Word[], { nouns, surfaces, command }: Sketch): P
     nouns.find(({ name }) => name === first.text) ?? nouns.find(({ aliases }) => aliases?.includes(first.text));
   if (noun === undefined) return { page: "nothing", used: words.length };
   const { name, commands } = noun;
-  const canonical = [{ ...first, text: name }, ...words.slice(1)];
-  const called = (spelling: string): SketchName | undefined =>
-    commands.find((it) => it.name === spelling || it.aliases?.includes(spelling));
-  const used = matchName(canonical, (spelling) => called(spelling) !== undefined);
-  const meant = called(joined(canonical.slice(0, used)));
-  if (meant !== undefined) return { page: "command", command: command(meant.name), commands, used };
-  const pair = `${joined(canonical.slice(0, 2))} `;
-  return canonical.length > 1 && commands.some((it) => it.name.startsWith(pair))
-    ? { page: "group", name: pair.trim(), commands, used: 2 }
-    : { page: "group", name, commands, used: 1 };
+  const found = findCommand(words, name, commands);
+  const { used } = found;
+  return found.is === "command"
+    ? { page: "command", command: command(found.command.name), commands, used }
+    : { page: "group", name: found.name, commands: found.commands, used };
 }
 
 // ── the line so far ──────────────────────────────────────────────────────────────────────────────────────────────────

@@ -6,7 +6,7 @@ import { DotbotError } from "../lib/error.ts";
 import { onSurface, type AnyOperation, type Example } from "../lib/op.ts";
 import { allOperations, type Noun, type Nouns } from "../lib/ops.ts";
 import { nearest, quote } from "../lib/text.ts";
-import { commandLine, joined, leadingWords, matchName, mentions, shield, type Word } from "./argv.ts";
+import { commandLine, findCommand, joined, leadingWords, mentions, shield, type Word } from "./argv.ts";
 import { GLOBAL_FLAGS } from "./flags.ts";
 import type { Host } from "./host.ts";
 
@@ -119,19 +119,11 @@ export async function findPage(words: readonly Word[], commands: Commands): Prom
   const only = words[1] === undefined ? undefined : await verbOf(noun, `${name} ${words[1].text}`);
   if (only !== undefined) return { page: { page: "operation", operation: only }, used: 2 };
   const operations = (await noun.load()).filter((op) => onSurface(op, "cli"));
-  const byName = new Map<string, AnyOperation>();
-  for (const op of operations) for (const spelling of [op.name, ...(op.aliases ?? [])]) byName.set(spelling, op);
-
-  const canonical = [{ ...first, text: name }, ...words.slice(1)];
-  const used = matchName(canonical, (spelling) => byName.has(spelling));
-  const operation = byName.get(joined(canonical.slice(0, used)));
-  if (operation !== undefined) return { page: { page: "operation", operation }, used };
-
-  const pair = `${joined(canonical.slice(0, 2))} `;
-  const under = operations.filter((op) => op.name.startsWith(pair));
-  return canonical.length > 1 && under.length > 0
-    ? { page: { page: "group", name: pair.trim(), noun, operations: under }, used: 2 }
-    : { page: { page: "group", name, noun, operations }, used: 1 };
+  const meant = findCommand(words, name, operations);
+  const { used } = meant;
+  return meant.is === "command"
+    ? { page: { page: "operation", operation: meant.command }, used }
+    : { page: { page: "group", name: meant.name, noun, operations: meant.commands }, used };
 }
 
 /** One operation, without loading the others; undefined where the noun loads them all anyway, or has no such verb. */
